@@ -1,0 +1,2 @@
+//! The `dirigent` command.
+fn main() {}

@@ -1,0 +1,128 @@
+//! What can go wrong, in words for the person at the keyboard.
+//!
+//! The user's mistake is an [`InputError`]: it names the file, the row and the column, what was found, what was
+//! expected and the way out. A run that failed for another reason is an [`Error::Io`]. Our own mistakes panic.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Wrong usage or input: something the user can put right.
+    #[error(transparent)]
+    Input(#[from] Box<InputError>),
+    /// The outside world failed: a disk is full, a folder is not writable.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done, with the file's name.
+        doing: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// An input or output failure while `doing` something to the file at `path`.
+    pub fn io(doing: &str, path: &Path, source: io::Error) -> Self {
+        Self::Io { doing: format!("{doing} {}", path.display()), source }
+    }
+
+    /// The way out, where there is one to offer.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Input(error) => error.hint.as_deref(),
+            Self::Io { .. } => None,
+        }
+    }
+}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(Box::new(error))
+    }
+}
+
+/// A mistake in the data or the options: where it is, what it is, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputError {
+    /// The file, where the mistake is in one.
+    pub file: Option<PathBuf>,
+    /// The place inside the file, counted from 1: "row 3" or "line 4".
+    pub row: Option<String>,
+    /// The column's name or number.
+    pub column: Option<String>,
+    /// What was found and what was expected.
+    pub problem: String,
+    /// The way out.
+    pub hint: Option<String>,
+}
+
+impl InputError {
+    /// A mistake that is not inside a file, such as a wrong option.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self { file: None, row: None, column: None, problem: problem.into(), hint: None }
+    }
+
+    /// A mistake inside (or with) a file.
+    pub fn in_file(file: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+        Self { file: Some(file.into()), ..Self::new(problem) }
+    }
+
+    /// Names the data row, counted from 1.
+    #[must_use]
+    pub fn at_row(self, row: usize) -> Self {
+        Self { row: Some(format!("row {row}")), ..self }
+    }
+
+    /// Names the line of a text file, counted from 1.
+    #[must_use]
+    pub fn at_line(self, line: u64) -> Self {
+        Self { row: Some(format!("line {line}")), ..self }
+    }
+
+    /// Names the column.
+    #[must_use]
+    pub fn at_column(self, column: impl Into<String>) -> Self {
+        Self { column: Some(column.into()), ..self }
+    }
+
+    /// Says the way out.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        let column = self.column.as_ref().map(|column| format!("column {column}"));
+        let place: Vec<_> = [file, self.row.clone(), column].into_iter().flatten().collect();
+        if !place.is_empty() {
+            write!(f, "{}: ", place.join(", "))?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_names_file_row_and_column() {
+        let error = InputError::in_file("d.csv", "found \"x\", expected a number")
+            .at_line(4)
+            .at_column("age")
+            .hint("leave it out with --exclude age");
+        assert_eq!(error.to_string(), "d.csv, line 4, column age: found \"x\", expected a number");
+        assert_eq!(Error::from(error).hint(), Some("leave it out with --exclude age"));
+    }
+}

@@ -1,0 +1,2 @@
+//! Files in, files out.
+pub mod mapped;
