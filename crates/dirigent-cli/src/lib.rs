@@ -1,1 +1,54 @@
-//! The command line.
+//! The `dirigent` command: what is read from the terminal and what is said to it. The work is done by the library `dirigent`.
+//!
+//! stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input.
+
+mod args;
+mod console;
+mod demo;
+mod eval;
+mod fit;
+mod info;
+mod info_run;
+mod job;
+mod progress;
+mod synth;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use dirigent::{Error, Result};
+
+use crate::args::{Cli, Command};
+use crate::console::Console;
+
+/// Runs the command with its arguments (the first is the program's name) and returns the exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(message) => {
+            // help goes to stdout with code 0, a mistake to stderr with code 2; a closed pipe is no reason to fail
+            let _ = message.print();
+            return u8::try_from(message.exit_code()).unwrap_or(2);
+        }
+    };
+    match dispatch(&cli.command) {
+        Ok(()) => 0,
+        Err(error) => {
+            Console::default().complain(&error);
+            match error {
+                Error::Input(_) => 2,
+                Error::Io { .. } => 1,
+            }
+        }
+    }
+}
+
+fn dispatch(command: &Command) -> Result<()> {
+    match command {
+        Command::Fit(args) => fit::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Synth(args) => synth::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Demo(args) => demo::run(args),
+    }
+}

@@ -1,2 +1,4 @@
 //! The `dirigent` command.
-fn main() {}
+fn main() -> std::process::ExitCode {
+    dirigent_cli::run(std::env::args_os()).into()
+}

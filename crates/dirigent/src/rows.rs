@@ -171,6 +171,7 @@ impl Table {
 #[derive(Debug, Clone)]
 pub struct Shard {
     n_columns: usize,
+    is_counts: bool,
     n_rows: usize,
     blocks: Vec<Block>,
 }
@@ -189,7 +190,8 @@ impl Shard {
     /// The given rows of the tables laid end to end. All tables have the same number of columns.
     pub fn of_tables(tables: &[Arc<Table>], rows: Range<usize>) -> Self {
         let n_columns = tables.first().map_or(0, |table| table.n_columns());
-        let mut shard = Self { n_columns, n_rows: 0, blocks: Vec::new() };
+        let is_counts = tables.iter().any(|table| matches!(**table, Table::Counts(_)));
+        let mut shard = Self { n_columns, is_counts, n_rows: 0, blocks: Vec::new() };
         let mut table_start = 0;
         for table in tables {
             assert_eq!(table.n_columns(), n_columns, "tables of one data set have the same columns");
@@ -224,7 +226,7 @@ impl Shard {
 
     /// Whether the rows are sparse counts.
     pub fn is_counts(&self) -> bool {
-        self.blocks.iter().all(|block| matches!(*block.table, Table::Counts(_)))
+        self.is_counts
     }
 
     /// One row.

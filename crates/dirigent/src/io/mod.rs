@@ -1,2 +1,23 @@
-//! Files in, files out.
+//! Files in: tables of numbers, sparse counts and labels.
+//!
+//! [`DataSet::open`] is the door. Each format has a module of its own that turns one file into a
+//! [`Table`](crate::rows::Table); none trusts a length that the file merely claims.
+
+mod data_set;
+mod delimited;
+mod docword;
+mod format;
+pub mod labels;
 pub mod mapped;
+mod npy;
+mod records;
+mod selection;
+mod source;
+pub mod synthetic;
+#[cfg(test)]
+mod test_files;
+
+pub use data_set::{DataFile, DataSet};
+pub use format::Format;
+pub use labels::{Truth, read_labels};
+pub use selection::Selection;

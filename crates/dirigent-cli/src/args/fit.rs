@@ -1,0 +1,127 @@
+//! The options of `dirigent fit`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, value_parser};
+use dirigent::model::{Alpha, Covariance, FamilyName, ModelOptions};
+
+use super::{OutputArgs, SelectionArgs};
+
+/// Fit a model to data and write labels, trace and settings to a run folder.
+///
+/// The run folder gets run.json (settings as used and a summary), trace.csv (a line a cycle, while the run goes on), labels.npy,
+/// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), and draws.npy with --draws.
+/// Labels are the most probable component of each row under the final model, numbered by falling size.
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// The true labels, to measure against: .npy, or a text file with one label a line
+    #[arg(long, value_name = "LABELS", help_heading = "Data", conflicts_with = "label_column")]
+    pub(crate) truth: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// The law of a cluster's rows [default: multinomial for sparse counts, gaussian otherwise]
+    #[arg(long)]
+    family: Option<FamilyArg>,
+    /// The covariance of a gaussian cluster [default: fixed]
+    #[arg(long)]
+    covariance: Option<CovarianceArg>,
+    /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
+    #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
+    pub(crate) alpha: Alpha,
+    /// gaussian: standard deviation of rows about their cluster's mean [default: a third of the data's]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    sigma: Option<f64>,
+    /// gaussian: standard deviation of the cluster means [default: the data's]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    sigma0: Option<f64>,
+    /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    m0: Option<f64>,
+    /// multinomial: smoothing of each word [default: words a row over the size of the vocabulary]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    gamma: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Run")]
+pub(crate) struct RunArgs {
+    /// The method: cgs is exact collapsed Gibbs sampling on one worker
+    #[arg(long, value_enum, default_value_t = MethodArg::Cgs, help_heading = "Method")]
+    pub(crate) method: MethodArg,
+    /// How often every row is visited
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    pub(crate) cycles: u64,
+    /// The seed of everything random: the same seed gives the same labels
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) seed: u64,
+    /// Keep N states of the chain in draws.npy; the chain runs at least twice as long as it is kept
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    pub(crate) draws: Option<u64>,
+    /// Keep every T-th state [default: cycles / (2 draws), at least 1]
+    #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    pub(crate) thin: Option<u64>,
+    /// The number of workers; cgs has one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    pub(crate) workers: u64,
+    /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub(crate) kernel: String,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FamilyArg {
+    Gaussian,
+    Multinomial,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CovarianceArg {
+    Fixed,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MethodArg {
+    Cgs,
+}
+
+impl ModelArgs {
+    pub(crate) fn options(&self) -> ModelOptions {
+        ModelOptions {
+            family: self.family.map(|family| match family {
+                FamilyArg::Gaussian => FamilyName::Gaussian,
+                FamilyArg::Multinomial => FamilyName::Multinomial,
+            }),
+            covariance: self.covariance.map(|CovarianceArg::Fixed| Covariance::Fixed),
+            noise_sd: self.sigma,
+            mean_sd: self.sigma0,
+            prior_mean: self.m0,
+            smoothing: self.gamma,
+        }
+    }
+}
+
+/// Only whether it is a number: which numbers make sense is for the model to say.
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+fn alpha(text: &str) -> Result<Alpha, String> {
+    match text {
+        "auto" => Ok(Alpha::Auto),
+        text => text.parse().map(Alpha::Fixed).map_err(|_| "expected auto or a positive number".to_owned()),
+    }
+}

@@ -1,0 +1,136 @@
+//! The options of the command. What is offered here works; what is not offered does not exist yet.
+
+mod fit;
+mod synth;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use dirigent::io::Selection;
+
+pub(crate) use self::fit::{FitArgs, RunArgs};
+pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
+
+use crate::console::{Console, Talk};
+
+/// Clusters rows without being told the number of clusters: Dirichlet-process mixture models.
+#[derive(Debug, Parser)]
+#[command(name = "dirigent", version, arg_required_else_help = true)]
+#[command(
+    after_help = "stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Fit(Box<FitArgs>),
+    Eval(EvalArgs),
+    Synth(SynthArgs),
+    Info(InfoArgs),
+    Demo(DemoArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct SelectionArgs {
+    /// Use these columns only, by name or by number from 1
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Leave these columns out
+    #[arg(long, value_name = "C,D", value_delimiter = ',')]
+    exclude: Vec<String>,
+    /// The column with the true labels: not fitted, only measured against
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// The run folder [default: runs/<name>-<n>, the first free number]
+    #[arg(long, value_name = "RUN")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the files of an earlier run in the folder, and no others
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing but errors, print no summary (with --json, print only that)
+    #[arg(long, short)]
+    quiet: bool,
+    /// Say something about every cycle
+    #[arg(long, short, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+/// Compare two labellings of the same rows.
+///
+/// Prints one JSON object: vi (variation of information, nats), ari (adjusted Rand index), nmi (normalised mutual information), and
+/// k_a, k_b (the numbers of clusters).
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// Labels: .npy, or a text file with one label a line
+    #[arg(value_name = "LABELS_A")]
+    pub(crate) a: PathBuf,
+    /// Labels of the same rows
+    #[arg(value_name = "LABELS_B")]
+    pub(crate) b: PathBuf,
+}
+
+/// Describe a data set or a run folder.
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    /// Data files or a folder of them, or one run folder
+    #[arg(required = true, value_name = "DATA|RUN")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// Print one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Make the paper's synthetic set at a tenth of its size and fit it, in seconds.
+///
+/// 14,100 points of the plane in 50 overlapping clusters, fitted by exact collapsed Gibbs sampling with sigma 1, sigma0 10, alpha 1.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+impl SelectionArgs {
+    pub(crate) fn selection(&self) -> Selection {
+        Selection {
+            columns: self.columns.clone(),
+            exclude: self.exclude.clone(),
+            label_column: self.label_column.clone(),
+        }
+    }
+}
+
+impl OutputArgs {
+    pub(crate) fn console(&self) -> Console {
+        let talk = match (self.quiet, self.verbose) {
+            (true, _) => Talk::Quiet,
+            (_, true) => Talk::Verbose,
+            _ => Talk::Normal,
+        };
+        Console { talk }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_do_not_contradict_each_other() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,50 @@
+//! `dirigent demo`: the paper's synthetic set at a tenth of its size, made and fitted.
+
+use dirigent::Result;
+use dirigent::io::synthetic::MixtureLaw;
+use dirigent::io::{DataSet, Selection};
+use dirigent::method::cgs::CgsOptions;
+use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
+use dirigent::run_dir::DataRecord;
+use dirigent::survey::Survey;
+use dirigent::sweep::Kernel;
+
+use crate::args::DemoArgs;
+use crate::console::grouped;
+use crate::fit::{create_run_dir, describe_model, new_record};
+use crate::job::{self, Job};
+
+pub(crate) fn run(args: &DemoArgs) -> Result<()> {
+    let console = args.output.console();
+    let law = MixtureLaw { n_rows: MixtureLaw::synthetic().n_rows / 10, ..MixtureLaw::synthetic() };
+    let (rows, clusters) = (grouped(law.n_rows as u64), law.n_clusters);
+    console.say(format_args!("data: {rows} points of the plane in {clusters} overlapping clusters, made for the demo"));
+    let (table, truth) = law.table()?;
+    let data = DataSet::of_table("demo", table);
+    let shard = data.all_rows();
+
+    let model_options = paper_model();
+    let model = Model::resolve(&model_options, &Survey::of(&shard))?;
+    console.say(describe_model(&model, &model_options));
+    let options = CgsOptions { cycles: 50, alpha: Alpha::Fixed(1.0), seed: 0, draws: None, kernel: Kernel::best() };
+
+    let run_dir = create_run_dir(&args.output, data.name())?;
+    let selection = Selection::default();
+    let mut data_record = DataRecord::of(&data, &selection);
+    (data_record.truth, data_record.made_by) = (Some("made with the rows".to_owned()), Some(&law));
+    let record = new_record(data_record, &model, &model_options, &options);
+    let job = Job { shard: &shard, model: &model, truth: Some(&truth), options: &options };
+    job::run(&job, &run_dir, record, &args.output)
+}
+
+/// The model of the paper's section 5.
+fn paper_model() -> ModelOptions {
+    ModelOptions {
+        family: Some(FamilyName::Gaussian),
+        covariance: Some(Covariance::Fixed),
+        noise_sd: Some(1.0),
+        mean_sd: Some(10.0),
+        prior_mean: Some(0.0),
+        smoothing: None,
+    }
+}

@@ -1,0 +1,84 @@
+//! `dirigent info RUN`: what a run folder says of its run.
+
+use std::fs;
+use std::path::Path;
+
+use dirigent::{InputError, Result};
+use serde_json::Value;
+
+use crate::console::Console;
+
+pub(crate) fn run(path: &Path, json: bool) -> Result<()> {
+    let record = read(&path.join("run.json"))?;
+    let console = Console::default();
+    if json { console.print_json(&record) } else { console.print(describe(&record)) }
+}
+
+/// As it stands, whatever version wrote it.
+fn read(path: &Path) -> Result<Value> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        InputError::in_file(path, format!("cannot be read as the record of a run: {error}"))
+            .hint("name a folder that `dirigent fit` wrote")
+    };
+    let text = fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    Ok(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)
+}
+
+/// What is told, in this order, and where it stands in the record.
+const TOLD: [(&str, &str); 19] = [
+    ("error", "/error"),
+    ("version", "/version"),
+    ("data", "/data/name"),
+    ("rows", "/data/n_rows"),
+    ("columns", "/data/n_columns"),
+    ("family", "/model/family"),
+    ("method", "/options/method"),
+    ("seed", "/options/seed"),
+    ("K", "/summary/k"),
+    ("log-joint", "/summary/log_joint"),
+    ("of the truth", "/summary/log_joint_truth"),
+    ("VI", "/summary/vi"),
+    ("VI of labels", "/summary/vi_labels"),
+    ("ARI of labels", "/summary/ari_labels"),
+    ("NMI of labels", "/summary/nmi_labels"),
+    ("alpha", "/summary/alpha"),
+    ("cycles", "/summary/cycles"),
+    ("stopped because", "/summary/stopped_because"),
+    ("seconds", "/summary/seconds"),
+];
+
+fn describe(record: &Value) -> String {
+    let status = match record["status"].as_str() {
+        Some("running") => "running, or killed",
+        Some(status) => status,
+        None => "unknown",
+    };
+    let told = TOLD.iter().filter_map(|(name, pointer)| Some((*name, plain(record.pointer(pointer)?)?)));
+    let lines = std::iter::once(("status", status.to_owned())).chain(told);
+    lines.map(|(name, value)| format!("{name:16} {value}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A value without quotes; nothing for null.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_told_in_lines_and_what_is_missing_is_left_out() {
+        let record = serde_json::json!({
+            "status": "finished", "error": null, "data": {"name": "iris", "n_rows": 150},
+            "summary": {"k": 3, "vi": null, "stopped_because": "cycles"},
+        });
+        let text = describe(&record);
+        let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(lines, ["status finished", "data iris", "rows 150", "K 3", "stopped because cycles"]);
+    }
+}

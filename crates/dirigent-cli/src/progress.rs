@@ -1,0 +1,105 @@
+//! How far a run is: a bar on a terminal, plain lines elsewhere.
+
+use std::time::Duration;
+
+use dirigent::trace::CycleInfo;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::console::{Console, Talk, scaled};
+
+/// Reports cycles as they end.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    console: Console,
+    bar: Option<ProgressBar>,
+    n_rows: usize,
+    cycles: u64,
+}
+
+impl Progress {
+    pub(crate) fn new(console: Console, n_rows: usize, cycles: u64) -> Self {
+        Self { console, bar: console.draws_bar().then(|| bar(cycles)), n_rows, cycles }
+    }
+
+    /// A cycle has ended.
+    pub(crate) fn on_cycle(&self, info: &CycleInfo) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(info.cycle);
+            bar.set_message(self.describe(info));
+        } else if self.console.talk == Talk::Verbose || is_tenth(info.cycle, self.cycles) {
+            self.console.say(format_args!("cycle {}/{}  {}", info.cycle, self.cycles, self.describe(info)));
+        }
+    }
+
+    /// The last cycle has ended, or the run has failed: the bar makes way for what comes next.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn describe(&self, info: &CycleInfo) -> String {
+        let vi = info.vi.map(|vi| format!("  VI {vi:.3}")).unwrap_or_default();
+        let speed = scaled(self.n_rows as f64 / info.sweep_seconds.max(1e-9), &["", "k", "M", "G"]);
+        let left = info.seconds / info.cycle as f64 * (self.cycles.saturating_sub(info.cycle)) as f64;
+        format!("K {}  log-joint {:.1}{vi}  {speed} rows/s  {} left", info.k, info.log_joint, duration(left))
+    }
+}
+
+fn bar(cycles: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("cycle {pos}/{len} {bar:24} {msg}").expect("a valid template");
+    let bar = ProgressBar::new(cycles).with_style(style);
+    bar.tick();
+    bar
+}
+
+/// Whether a plain line is due: after the first cycle, and whenever another tenth of the run is done.
+fn is_tenth(cycle: u64, cycles: u64) -> bool {
+    let tenths = |cycle: u64| u128::from(cycle) * 10 / u128::from(cycles);
+    cycle == 1 || tenths(cycle) > tenths(cycle - 1)
+}
+
+fn duration(seconds: f64) -> String {
+    // a first cycle can promise longer than a Duration holds
+    let whole = Duration::try_from_secs_f64(seconds.round()).map_or(u64::MAX, |time| time.as_secs());
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(cycles: u64) -> Vec<u64> {
+        (1..=cycles).filter(|&cycle| is_tenth(cycle, cycles)).collect()
+    }
+
+    #[test]
+    fn lines_come_at_the_first_the_last_and_every_tenth_cycle() {
+        assert_eq!(due(1), [1]);
+        assert_eq!(due(4), [1, 2, 3, 4]);
+        assert_eq!(due(50), [1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50]);
+        assert_eq!(due(1001).last(), Some(&1001));
+        assert_eq!(due(1001).len(), 11);
+    }
+
+    #[test]
+    fn a_line_says_where_the_run_stands() {
+        let progress = Progress { console: Console::default(), bar: None, n_rows: 3000, cycles: 50 };
+        let info = CycleInfo {
+            cycle: 10,
+            seconds: 20.0,
+            sweep_seconds: 0.002,
+            log_joint: -12.34,
+            k: 7,
+            vi: Some(0.5),
+            ..CycleInfo::default()
+        };
+        let line = progress.describe(&info);
+        assert_eq!(line, "K 7  log-joint -12.3  VI 0.500  1.5 M rows/s  1 min 20 s left");
+        assert_eq!(duration(7300.0), "2 h 1 min");
+    }
+}

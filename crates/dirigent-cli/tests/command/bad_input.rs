@@ -1,0 +1,110 @@
+use crate::place::Place;
+use std::fs;
+
+#[test]
+fn a_wrong_option_is_refused_by_name_value_and_expectation() {
+    let place = Place::with_two_clusters();
+    let cases: &[(&str, &[&str])] = &[
+        ("--alpha -1", &["--alpha", "-1", "positive"]),
+        ("--alpha 0", &["--alpha", "0", "positive"]),
+        ("--alpha nan", &["--alpha", "NaN", "positive"]),
+        ("--alpha inf", &["--alpha", "inf", "positive"]),
+        ("--alpha many", &["--alpha", "many", "auto or a positive number"]),
+        ("--sigma 0", &["--sigma", "0", "positive"]),
+        ("--sigma -2.5", &["--sigma", "-2.5", "positive"]),
+        ("--sigma0 -1e3", &["--sigma0", "-1000", "positive"]),
+        ("--sigma wide", &["--sigma", "wide", "a number"]),
+        ("--m0 inf", &["--m0", "inf", "finite"]),
+        ("--gamma 1", &["--gamma", "multinomial"]),
+        ("--family gaussian --gamma 1", &["--gamma", "multinomial"]),
+        ("--family multinomial --sigma 1", &["--sigma", "gaussian"]),
+        ("--family poisson", &["--family", "poisson", "gaussian", "multinomial"]),
+        ("--covariance full", &["--covariance", "full", "fixed"]),
+        ("--method prog", &["--method", "prog", "cgs"]),
+        ("--workers 2", &["--workers 2", "cgs", "hint: "]),
+        ("--workers 0", &["--workers", "0"]),
+        ("--cycles 0", &["--cycles", "0"]),
+        ("--cycles -5", &["--cycles", "-5"]),
+        ("--cycles auto", &["--cycles", "auto"]),
+        ("--seed -1", &["--seed", "-1"]),
+        ("--seed 1.5", &["--seed", "1.5"]),
+        ("--draws 0", &["--draws", "0"]),
+        ("--thin 2", &["--draws"]),
+        ("--draws 2 --thin 0", &["--thin", "0"]),
+        ("--draws 9000000000000000000", &["--draws", "hint: "]),
+        ("--quiet -v", &["--quiet", "--verbose"]),
+        ("--engine ray", &["--engine"]),
+        ("--sigma", &["--sigma"]),
+        ("--kernel mmx", &["--kernel", "mmx", "portable"]),
+    ];
+    for (options, parts) in cases {
+        // columns 1 and 2 are counts as well, so that every family gets as far as its options
+        place.write("whole.csv", "a,b\n1,2\n3,4\n");
+        place.refused(&format!("fit whole.csv {options}"), parts);
+    }
+    assert!(!place.path("runs").exists(), "what is refused leaves no run folder");
+}
+
+#[test]
+fn wrong_columns_and_labels_are_refused() {
+    let place = Place::with_two_clusters();
+    place.write("short.txt", "0\n1\n");
+    place.refused("fit two.csv", &["two.csv", "class", "left", "hint: "]);
+    place.refused("fit two.csv --columns x,z", &["two.csv", "z", "hint: "]);
+    place.refused("fit two.csv --exclude q", &["two.csv", "q"]);
+    place.refused("fit two.csv --label-column kind", &["two.csv", "kind"]);
+    place.refused("fit two.csv --exclude class --truth short.txt", &["short.txt", "2 labels", "60 rows", "hint: "]);
+    place.refused("fit two.csv --exclude class --truth missing.txt", &["missing.txt"]);
+    place.refused("fit two.csv --label-column class --truth two.labels.txt", &["--truth", "--label-column"]);
+    assert!(!place.path("runs").exists());
+}
+
+/// An array header around the given dictionary, and no data.
+fn npy(dictionary: &str) -> Vec<u8> {
+    let dictionary = format!("{dictionary:<117}\n");
+    [b"\x93NUMPY\x01\x00", &(dictionary.len() as u16).to_le_bytes()[..], dictionary.as_bytes()].concat()
+}
+
+#[test]
+fn bad_files_are_refused() {
+    let place = Place::new();
+    let header =
+        |descr: &str, shape: &str| npy(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"));
+    let files: &[(&str, Vec<u8>)] = &[
+        ("empty.npy", vec![]),
+        ("empty.csv", vec![]),
+        ("header.csv", b"a,b\n".to_vec()),
+        ("magic.npy", b"not an array at all".to_vec()),
+        ("cut.npy", header("'<f4'", "(10, 2)")),
+        ("huge.npy", header("'<f8'", "(4294967296, 4294967296)")),
+        ("cube.npy", [header("'<f4'", "(1, 1, 1)"), vec![0; 4]].concat()),
+        ("object.npy", [header("'|O'", "(1, 1)"), vec![0; 8]].concat()),
+        ("none.npy", header("'<f4'", "(0, 2)")),
+        ("nan.npy", [header("'<f4'", "(1, 2)"), vec![0xff; 8]].concat()),
+        ("ragged.csv", b"a,b\n1,2\n3\n".to_vec()),
+        ("text.csv", b"a,b\n1,2\n3,four\n".to_vec()),
+        ("nan.csv", b"a,b\n1,2\nnan,4\n".to_vec()),
+        ("inf.csv", b"a,b\n1,2\n3,inf\n".to_vec()),
+        ("docword.beyond.txt", b"1\n3\n1\n1 4 1\n".to_vec()),
+        ("docword.negative.txt", b"1\n3\n1\n1 1 -1\n".to_vec()),
+        ("docword.fraction.txt", b"1\n3\n1\n1 1 0.5\n".to_vec()),
+        ("docword.empty.txt", vec![]),
+        ("broken.csv.gz", b"not zipped".to_vec()),
+        ("table.xlsx", b"PK".to_vec()),
+    ];
+    for (name, content) in files {
+        place.write(name, content);
+        place.refused(&format!("fit {name}"), &[name]);
+    }
+    place.refused("fit text.csv", &["line 3", "column b", "four", "hint: "]);
+    place.refused("fit missing.csv", &["missing.csv"]);
+    fs::create_dir(place.path("folder")).unwrap();
+    place.refused("fit folder", &["folder"]);
+    place.write("negative.csv", "a,b\n1,2\n-3,4\n");
+    place.refused("fit negative.csv --family multinomial", &["negative.csv", "-3"]);
+    place.write("fraction.csv", "a,b\n1,2\n3,0.5\n");
+    place.refused("fit fraction.csv --family multinomial", &["fraction.csv", "0.5"]);
+    place.write("docword.txt", "1\n3\n1\n1 1 1\n");
+    place.refused("fit docword.txt --family gaussian", &["gaussian", "counts", "hint: "]);
+    assert!(!place.path("runs").exists(), "what is refused leaves no run folder");
+}

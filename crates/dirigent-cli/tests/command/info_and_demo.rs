@@ -1,0 +1,75 @@
+use crate::place::Place;
+use serde_json::Value;
+
+#[test]
+fn a_table_is_described() {
+    let place = Place::with_two_clusters();
+    let text = place.ok("info two.csv --label-column class").stdout;
+    for part in ["two.csv (csv, 60 rows)", "2 classes", "columns  2", "memory   960 bytes", "\nx ", "\ny ", "mean"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let info: Value = serde_json::from_str(&place.ok("info two.csv --exclude class --json").stdout).unwrap();
+    assert_eq!((&info["kind"], &info["n_rows"]), (&"dense".into(), &60.into()));
+    let column = &info["columns"][1];
+    assert_eq!((&column["name"], &column["min"], &column["max"]), (&"y".into(), &(-0.5).into(), &0.5.into()));
+}
+
+#[test]
+fn a_wide_table_is_cut_in_the_text_and_whole_in_json() {
+    let place = Place::new();
+    place.ok("synth imagenet --rows 30 --clusters 3 --out made");
+    let text = place.ok("info made/data.npy").stdout;
+    assert!(text.contains("and 24 more columns") && text.contains("32-bit"), "{text}");
+    let info: Value = serde_json::from_str(&place.ok("info made/data.npy --json").stdout).unwrap();
+    assert_eq!(info["columns"].as_array().unwrap().len(), 48);
+}
+
+#[test]
+fn a_run_is_described() {
+    let place = Place::with_two_clusters();
+    place.ok("fit two.csv --exclude class --cycles 3 --out run");
+    let text = place.ok("info run").stdout;
+    for part in ["status           finished", "data             two", "rows             60", "K  ", "log-joint  "] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let info: Value = serde_json::from_str(&place.ok("info run --json").stdout).unwrap();
+    assert_eq!(info, place.json("run/run.json"));
+    place.refused("info run two.csv", &["run", "one run folder at a time"]);
+}
+
+#[test]
+fn what_cannot_be_described_is_refused() {
+    let place = Place::new();
+    place.refused("info missing.npy", &["missing.npy"]);
+    std::fs::create_dir(place.path("run")).unwrap();
+    place.write("run/run.json", "{");
+    place.refused("info run", &["run.json", "hint: "]);
+}
+
+#[test]
+fn the_demo_finds_most_of_its_clusters() {
+    let place = Place::new();
+    let ended = place.ok("demo");
+    for part in ["K  ", "log-joint  ", "VI  ", "run folder  runs/demo-1"] {
+        assert!(ended.stdout.contains(part), "{}", ended.stdout);
+    }
+    let record = place.json("runs/demo-1/run.json");
+    assert_eq!(record["data"]["made_by"]["n_rows"], 14_100);
+    let k = record["summary"]["k"].as_u64().unwrap();
+    assert!((35..=65).contains(&k), "{k} of 50 clusters");
+    let ended = place.ok("demo --out again --json --quiet");
+    assert_eq!(serde_json::from_str::<Value>(&ended.stdout).unwrap()["k"], k);
+    place.refused("demo --out again", &["again", "--force"]);
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    let place = Place::new();
+    let help = place.ok("fit --help").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["Model:", "Data:", "Method:", "Run:", "Output:", "counted from 0", "--label-column"] {
+        assert!(help.contains(part), "no {part:?} in\n{help}");
+    }
+    assert!(place.ok("--version").stdout.starts_with("dirigent "));
+    assert_eq!(place.run("").code, Some(2));
+    place.refused("fti x.npy", &["fti"]);
+}

@@ -1,0 +1,9 @@
+//! The command from outside: the real binary in folders of its own.
+
+mod bad_input;
+mod eval;
+mod fit;
+mod info_and_demo;
+mod place;
+mod run_folder;
+mod synth;

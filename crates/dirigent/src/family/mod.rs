@@ -1,0 +1,111 @@
+//! Families: a likelihood and its conjugate prior (Eq. 2 of the paper).
+//!
+//! [`Conjugate`] is all the coordinator needs: it works on statistics alone and never sees a row. [`Family`] adds what
+//! a worker needs to know about rows. A family is one file that ends with one line: the laws it must obey.
+
+mod gaussian_fixed;
+#[cfg(test)]
+mod laws;
+mod multinomial;
+
+pub use gaussian_fixed::GaussianFixed;
+pub use multinomial::Multinomial;
+
+use crate::rng::Stream;
+use crate::rows::{CountTable, Row, Table};
+use crate::special::log_gamma;
+use crate::stats::Stats;
+
+/// A conjugate pair, as seen through statistics only.
+pub trait Conjugate: Send + Sync {
+    /// The length of dense sums.
+    fn stats_len(&self) -> usize;
+
+    /// b(β₀ + ψ(S), κ₀ + c|S|): the log-normaliser of the posterior given the rows, up to a constant of the family.
+    fn log_normalizer(&self, stats: &Stats) -> f64;
+
+    /// The statistics of no rows.
+    fn empty_stats(&self) -> Stats {
+        Stats::empty_dense(self.stats_len())
+    }
+}
+
+/// A conjugate pair that knows its rows.
+pub trait Family: Conjugate {
+    /// The parameters φ of one component.
+    type Params;
+
+    /// Puts a row into a set of rows.
+    fn add_row(&self, row: Row<'_>, stats: &mut Stats);
+
+    /// Takes a row out of a set of rows.
+    fn remove_row(&self, row: Row<'_>, stats: &mut Stats);
+
+    /// log h(x): the part of the likelihood that no parameter touches.
+    fn log_base_measure(&self, row: Row<'_>) -> f64;
+
+    /// log f̄(x|S) = log h(x) + b(S ∪ x) − b(S), written out: the slow twin of every fast scorer.
+    fn log_predictive(&self, row: Row<'_>, stats: &Stats) -> f64;
+
+    /// Draws the parameters from their posterior given the rows (from the prior given none).
+    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Self::Params;
+
+    /// Draws a row given the parameters. What the family does not model is taken from `like`: a document's length.
+    fn sample_row(&self, params: &Self::Params, like: Row<'_>, rng: &mut Stream) -> OwnedRow;
+}
+
+/// A row of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnedRow {
+    /// Dense numbers.
+    Numbers(Vec<f64>),
+    /// (word, count), words rising.
+    Counts(Vec<(u32, u32)>),
+}
+
+/// A table of drawn rows; all are of one kind.
+pub fn table_of_rows(n_columns: usize, rows: &[OwnedRow]) -> Table {
+    match rows.first() {
+        Some(OwnedRow::Counts(_)) => {
+            let mut table = CountTable::new(n_columns);
+            for row in rows {
+                let OwnedRow::Counts(entries) = row else { panic!("rows of one kind") };
+                table.push_row(entries.iter().copied());
+            }
+            Table::Counts(table)
+        }
+        _ => Table::from_f64(
+            n_columns,
+            rows.iter()
+                .flat_map(|row| match row {
+                    OwnedRow::Numbers(numbers) => numbers.iter().copied(),
+                    OwnedRow::Counts(_) => panic!("rows of one kind"),
+                })
+                .collect(),
+        ),
+    }
+}
+
+/// log p(X|one component) = b(S) − b₀ + Σ log h(x).
+pub fn log_marginal(family: &dyn Conjugate, stats: &Stats, sum_log_base: f64) -> f64 {
+    family.log_normalizer(stats) - family.log_normalizer(&family.empty_stats()) + sum_log_base
+}
+
+/// The log-joint of a partition and its rows, the paper's likelihood curve:
+/// K log α + ln Γ(α) − ln Γ(α+n) + Σ_k [ln Γ(n_k) + b(S_k) − b₀] + Σ_i log h(x_i). Empty components do not count.
+pub fn log_joint<'a>(
+    family: &dyn Conjugate,
+    components: impl IntoIterator<Item = &'a Stats>,
+    alpha: f64,
+    sum_log_base: f64,
+) -> f64 {
+    let log_normalizer_empty = family.log_normalizer(&family.empty_stats());
+    let mut n_rows = 0.0;
+    let mut total = log_gamma(alpha) + sum_log_base;
+    for stats in components.into_iter().filter(|stats| stats.count > 0) {
+        let count = stats.count as f64;
+        n_rows += count;
+        total += libm::log(alpha) + log_gamma(count) + family.log_normalizer(stats) - log_normalizer_empty;
+    }
+    total - log_gamma(alpha + n_rows)
+}

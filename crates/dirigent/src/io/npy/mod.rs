@@ -1,0 +1,331 @@
+//! `.npy`: NumPy arrays of one or two dimensions.
+//!
+//! Little-endian `f4` and `f8` in C order are mapped, not copied, when all columns are asked for. The rest is read and
+//! converted. The claimed shape is compared with the file's length before anything is allocated; of a zipped file, whose
+//! length is unknown, no more is held than was really read.
+
+mod cells;
+mod header;
+
+use std::fmt::Display;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::{InputError, Result};
+use crate::rows::Cells;
+
+use super::data_set::Loaded;
+use super::labels::TruthBuilder;
+use super::mapped::Mapped;
+use super::selection::{Chosen, ColumnNames, Selection};
+use super::source;
+use cells::{Cell, first_not_finite, to_f32, to_f64};
+use header::{Header, Kind};
+
+const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
+/// Beyond this a double no longer tells whole numbers apart.
+const LARGEST_LABEL: f64 = (1u64 << 53) as f64;
+
+/// Reads a table; the labels, if asked for, are added to `truth`.
+pub(crate) fn read(path: &Path, selection: &Selection, truth: &mut TruthBuilder) -> Result<Loaded> {
+    let mut reader = source::reader(path)?;
+    let header = header::read(path, &mut reader)?;
+    let array = Array::new(path, &header)?;
+    if (header.number.kind, header.number.width) == (Kind::Float, 4) {
+        let cells = array.cells(&mut reader, to_f32(header.number))?;
+        array.table(cells, selection, truth)
+    } else {
+        let cells = array.cells(&mut reader, to_f64(header.number))?;
+        array.table(cells, selection, truth)
+    }
+}
+
+/// Reads whole numbers as labels.
+pub(crate) fn read_labels(path: &Path, truth: &mut TruthBuilder) -> Result<()> {
+    let mut reader = source::reader(path)?;
+    let header = header::read(path, &mut reader)?;
+    let array = Array::new(path, &header)?;
+    if array.n_columns != 1 {
+        let problem = format!("found {} columns, expected one label a row", array.n_columns);
+        return Err(InputError::in_file(path, problem).hint("save labels as a one-dimensional array").into());
+    }
+    for (row_ix, label) in array.cells(&mut reader, to_f64(header.number))?.as_slice().iter().enumerate() {
+        if label.fract() != 0.0 || label.abs() >= LARGEST_LABEL || !label.is_finite() {
+            let error = InputError::in_file(path, format!("found {label}, expected a whole number below 2⁵³ as label"));
+            return Err(error.at_row(row_ix + 1).hint("save labels as integers").into());
+        }
+        truth.push(&label_name(*label));
+    }
+    Ok(())
+}
+
+/// A checked shape: the number of bytes fits in memory's addresses and, unless zipped, in the file.
+struct Array<'a> {
+    path: &'a Path,
+    header: &'a Header,
+    n_rows: usize,
+    n_columns: usize,
+    n_bytes: usize,
+}
+
+impl<'a> Array<'a> {
+    fn new(path: &'a Path, header: &'a Header) -> Result<Self> {
+        let (n_rows, n_columns) = sides(path, &header.shape)?;
+        let Some(n_bytes) = n_rows.checked_mul(n_columns).and_then(|cells| cells.checked_mul(header.number.width))
+        else {
+            return Err(absurd(path, &header.shape).into());
+        };
+        let array = Self { path, header, n_rows, n_columns, n_bytes };
+        if !source::is_zipped(path) {
+            let found = source::open(path)?.1.saturating_sub(header.data_start as u64);
+            if found != n_bytes as u64 {
+                return Err(array.wrong_length(Some(found)).into());
+            }
+        }
+        Ok(array)
+    }
+
+    /// What to say when there are not `n_bytes` bytes of cells but `found`, or more than can be told.
+    fn wrong_length(&self, found: Option<u64>) -> InputError {
+        let what = if found.is_some_and(|found| found < self.n_bytes as u64) { "truncated" } else { "too long" };
+        let found = found.map_or("more".into(), |found| found.to_string());
+        let (shape, width) = (shape_text(&self.header.shape), self.header.number.width);
+        let expected = format!("{} (shape {shape}, {width} bytes a cell)", self.n_bytes);
+        InputError::in_file(self.path, format!("{what}: found {found} bytes of cells, expected {expected}"))
+            .hint(DAMAGED)
+    }
+
+    /// All cells as the file orders them.
+    fn cells<T: Cell>(&self, reader: &mut dyn Read, convert: fn(&[u8]) -> T) -> Result<Cells<T>> {
+        let number = self.header.number;
+        let native = number.kind == Kind::Float && number.width == size_of::<T>() && !number.big_endian;
+        if native && cfg!(target_endian = "little") && !source::is_zipped(self.path) {
+            let bytes = self.header.data_start..self.header.data_start + self.n_bytes;
+            // where a file cannot be mapped, it can still be read
+            if let Ok(Some(mapped)) = Mapped::new(&source::open(self.path)?.0, bytes) {
+                return Ok(Cells::Mapped(mapped));
+            }
+        }
+        self.read_cells(reader, convert).map(Cells::Owned)
+    }
+
+    fn read_cells<T: Cell>(&self, reader: &mut dyn Read, convert: fn(&[u8]) -> T) -> Result<Vec<T>> {
+        let failed = |error| source::read_error(self.path, error);
+        let width = self.header.number.width;
+        let (mut cells, mut block) = (Vec::new(), vec![0; width << 13]);
+        let mut missing = self.n_bytes;
+        while missing > 0 {
+            let wanted = missing.min(block.len());
+            let found = source::read_up_to(reader, &mut block[..wanted]).map_err(failed)?;
+            missing -= found;
+            if found < wanted {
+                return Err(self.wrong_length(Some((self.n_bytes - missing) as u64)).into());
+            }
+            cells.extend(block[..found].chunks_exact(width).map(convert));
+        }
+        match source::read_up_to(reader, &mut [0]).map_err(failed)? {
+            0 => Ok(cells),
+            _ => Err(self.wrong_length(None).into()),
+        }
+    }
+
+    fn table<T: Cell>(&self, cells: Cells<T>, selection: &Selection, truth: &mut TruthBuilder) -> Result<Loaded> {
+        let (table, chosen) = if selection.is_everything() && !self.is_by_column() {
+            (cells, None)
+        } else {
+            let chosen = selection.choose(self.path, &ColumnNames::numbered(self.n_columns))?;
+            self.push_labels(cells.as_slice(), &chosen, truth)?;
+            (Cells::Owned(self.arrange(cells.as_slice(), &chosen.columns)), Some(chosen))
+        };
+        let n_columns = chosen.as_ref().map_or(self.n_columns, |chosen| chosen.columns.len());
+        if let Some(ix) = first_not_finite(table.as_slice()) {
+            let (row_ix, column_ix) = (ix / n_columns, ix % n_columns);
+            let name = chosen.map_or_else(|| (column_ix + 1).to_string(), |chosen| chosen.names[column_ix].clone());
+            return Err(self.not_finite(table.as_slice()[ix], row_ix, name).into());
+        }
+        Ok(Loaded { table: T::table(n_columns, table), column_names: None })
+    }
+
+    fn is_by_column(&self) -> bool {
+        self.header.fortran_order && self.n_columns > 1 && self.n_rows > 1
+    }
+
+    fn position(&self, row_ix: usize, column_ix: usize) -> usize {
+        if self.is_by_column() { column_ix * self.n_rows + row_ix } else { row_ix * self.n_columns + column_ix }
+    }
+
+    /// The chosen columns, row after row.
+    fn arrange<T: Cell>(&self, cells: &[T], columns: &[usize]) -> Vec<T> {
+        let mut rows = Vec::with_capacity(self.n_rows * columns.len());
+        for row_ix in 0..self.n_rows {
+            rows.extend(columns.iter().map(|&column_ix| cells[self.position(row_ix, column_ix)]));
+        }
+        rows
+    }
+
+    fn push_labels<T: Cell>(&self, cells: &[T], chosen: &Chosen, truth: &mut TruthBuilder) -> Result<()> {
+        let Some(column_ix) = chosen.label else { return Ok(()) };
+        for row_ix in 0..self.n_rows {
+            let label = cells[self.position(row_ix, column_ix)];
+            if !label.is_finite() || label.to_f64().abs() >= LARGEST_LABEL {
+                let error = InputError::in_file(self.path, format!("found {label}, expected a label below 2⁵³"));
+                return Err(error.at_row(row_ix + 1).at_column((column_ix + 1).to_string()).into());
+            }
+            truth.push(&label_name(label));
+        }
+        Ok(())
+    }
+
+    fn not_finite(&self, cell: impl Display, row_ix: usize, column: String) -> InputError {
+        let hint = format!(
+            "missing values are not supported yet: take the row out, or leave the column out with --exclude {column}"
+        );
+        let problem = format!("found {cell}, expected a finite number");
+        InputError::in_file(self.path, problem).at_row(row_ix + 1).at_column(column).hint(hint)
+    }
+}
+
+/// Rows and columns, as claimed.
+fn sides(path: &Path, shape: &[u64]) -> Result<(usize, usize), InputError> {
+    let (n_rows, n_columns) = match *shape {
+        [n_rows] => (n_rows, 1),
+        [n_rows, n_columns] => (n_rows, n_columns),
+        _ => {
+            let (found, shape) = (shape.len(), shape_text(shape));
+            let problem = format!("found an array of {found} dimensions ({shape}), expected 1 or 2");
+            let hint = "reshape it to rows × columns: array.reshape(len(array), -1)";
+            return Err(InputError::in_file(path, problem).hint(hint));
+        }
+    };
+    if n_rows == 0 || n_columns == 0 {
+        let what = if n_rows == 0 { "rows" } else { "columns" };
+        let problem = format!("zero {what}: the shape is {}", shape_text(shape));
+        return Err(InputError::in_file(path, problem).hint("was the right array saved?"));
+    }
+    let size = |length| usize::try_from(length).map_err(|_| absurd(path, shape));
+    Ok((size(n_rows)?, size(n_columns)?))
+}
+
+fn absurd(path: &Path, shape: &[u64]) -> InputError {
+    let problem = format!("the header claims the shape {}, more than fits in memory", shape_text(shape));
+    InputError::in_file(path, problem).hint(DAMAGED)
+}
+
+/// Zero has two floats, but is one class.
+fn label_name<T: Cell>(label: T) -> String {
+    if label.to_f64() == 0.0 { "0".into() } else { label.to_string() }
+}
+
+fn shape_text(shape: &[u64]) -> String {
+    let lengths: Vec<_> = shape.iter().take(8).map(u64::to_string).collect();
+    if lengths.is_empty() { "a single number".into() } else { lengths.join(" × ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::io::test_files::{Files, damaged, npy, open, opens_or_explains, rows};
+    use crate::io::{DataSet, Truth};
+    use crate::rows::{Row, Table};
+
+    /// Two rows of three cells, in C order.
+    fn cells<const N: usize>(bytes: impl Fn(u8) -> [u8; N]) -> Vec<u8> {
+        (1..=6).flat_map(bytes).collect()
+    }
+
+    fn opened(name: &str, file: Vec<u8>, selection: &Selection) -> DataSet {
+        open(name, file, selection).unwrap()
+    }
+
+    #[test]
+    fn every_number_type_is_read() {
+        let files = [
+            ("'<f4'", cells(|n| f32::from(n).to_le_bytes())),
+            ("'>f4'", cells(|n| f32::from(n).to_be_bytes())),
+            ("'<f8'", cells(|n| f64::from(n).to_le_bytes())),
+            ("'>f8'", cells(|n| f64::from(n).to_be_bytes())),
+            ("'|i1'", cells(|n| [n])),
+            ("'|u1'", cells(|n| [n])),
+            ("'<i2'", cells(|n| i16::from(n).to_le_bytes())),
+            ("'>u2'", cells(|n| u16::from(n).to_be_bytes())),
+            ("'>i4'", cells(|n| i32::from(n).to_be_bytes())),
+            ("'<u4'", cells(|n| u32::from(n).to_le_bytes())),
+            ("'<i8'", cells(|n| i64::from(n).to_le_bytes())),
+            ("'>u8'", cells(|n| u64::from(n).to_be_bytes())),
+        ];
+        for (descr, cells) in files {
+            for name in ["t.npy", "t.npy.gz"] {
+                let data = opened(name, npy(descr, false, "(2, 3)", &cells), &Selection::default());
+                assert_eq!(rows(&data), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "{descr} {name}");
+                let is_single = matches!(data.all_rows().row(0), Row::F32(_));
+                assert_eq!(is_single, descr.contains("f4"), "{descr}: single precision stays single");
+                let data = opened(name, npy(descr, true, "(2, 3)", &cells), &Selection::default());
+                assert_eq!(rows(&data), [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]], "{descr} {name}, by column");
+            }
+        }
+    }
+
+    #[test]
+    fn plain_files_are_mapped_and_not_copied() {
+        let files = Files::new();
+        let mapped = |name, file: Vec<u8>| {
+            let loaded = read(&files.write(name, file), &Selection::default(), &mut TruthBuilder::default()).unwrap();
+            match loaded.table {
+                Table::F64 { cells: Cells::Mapped(_), .. } => true,
+                Table::F64 { .. } => false,
+                _ => panic!("doubles expected"),
+            }
+        };
+        let cells = cells(|n| f64::from(n).to_le_bytes());
+        assert!(mapped("t.npy", npy("'<f8'", false, "(2, 3)", &cells)));
+        assert!(mapped("t.npy", npy("'<f8'", true, "(6,)", &cells)));
+        assert!(!mapped("t.npy", npy("'<f8'", true, "(2, 3)", &cells)));
+        assert!(!mapped("t.npy.gz", npy("'<f8'", false, "(2, 3)", &cells)));
+    }
+
+    #[test]
+    fn versions_2_and_3_have_a_longer_length() {
+        let good = npy("'<f8'", false, "(6,)", &cells(|n| f64::from(n).to_le_bytes()));
+        for version in [2, 3] {
+            let mut file = good.clone();
+            file[6] = version;
+            file.splice(10..10, [0, 0]);
+            let data = opened("t.npy", file, &Selection::default());
+            assert_eq!((data.n_rows(), data.n_columns(), rows(&data)[5][0]), (6, 1, 6.0));
+        }
+    }
+
+    #[test]
+    fn columns_and_labels_are_chosen_by_number() {
+        let list = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let some = Selection { columns: Some(list(&["3", "1"])), label_column: Some("2".into()), exclude: vec![] };
+        let mut cells = cells(|n| f64::from(n).to_le_bytes());
+        // not a number where nobody looks
+        cells[32..40].copy_from_slice(&f64::NAN.to_le_bytes());
+        let exclude = Selection { exclude: list(&["2"]), ..Selection::default() };
+        let data = opened("t.npy", npy("'<f8'", false, "(2, 3)", &cells), &exclude);
+        assert_eq!(rows(&data), [[1.0, 3.0], [4.0, 6.0]]);
+        cells[32..40].copy_from_slice(&(-0.0f64).to_le_bytes());
+        let data = opened("t.npy", npy("'<f8'", false, "(2, 3)", &cells), &some);
+        assert_eq!(rows(&data), [[3.0, 1.0], [6.0, 4.0]]);
+        assert_eq!(data.truth(), Some(&Truth { labels: vec![0, 1], names: list(&["2", "0"]) }));
+        assert_eq!(data.column_names(), None);
+    }
+
+    #[test]
+    fn a_zipped_file_that_claims_too_much_is_read_only_as_far_as_it_goes() {
+        let file = npy("'<f8'", true, "(1099511627776, 100000)", &[0; 64]);
+        let error = open("t.npy.gz", file, &Selection::default()).unwrap_err().to_string();
+        assert!(error.contains("truncated: found 64 bytes of cells, expected 879609302220800000"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_files_never_panic(file in damaged(npy("'<f4'", true, "(2, 3)", &cells(|n| f32::from(n).to_le_bytes())))) {
+            opens_or_explains("t.npy", &file);
+            opens_or_explains("t.npy.gz", &file);
+        }
+    }
+}

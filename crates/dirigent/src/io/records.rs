@@ -1,0 +1,181 @@
+//! Records of separated cells, each with the line where it begins.
+//!
+//! Lines are counted here and not by the `csv` crate, whose count is behind after blank lines and `\r\n`; the crate takes
+//! quoted records apart.
+
+use std::path::Path;
+
+use crate::error::{InputError, Result};
+
+use super::source::{Lines, counted, quoted};
+
+/// One record.
+#[derive(Default)]
+pub(crate) struct Record {
+    /// The line where it begins, from 1.
+    pub(crate) line: u64,
+    /// Its cells, without the quotes around them.
+    pub(crate) cells: csv::ByteRecord,
+}
+
+/// The records of a file, all with the same number of cells.
+pub(crate) struct Records {
+    lines: Lines,
+    delimiter: u8,
+    text: Vec<u8>,
+    n_cells: Option<usize>,
+    blank_line: Option<u64>,
+}
+
+impl Records {
+    /// The records of the file at `path`.
+    pub(crate) fn open(path: &Path, delimiter: u8) -> Result<Self> {
+        Ok(Self { lines: Lines::open(path)?, delimiter, text: Vec::new(), n_cells: None, blank_line: None })
+    }
+
+    /// Reads the next record; whether there was one.
+    pub(crate) fn read(&mut self, record: &mut Record) -> Result<bool> {
+        loop {
+            let Some(line) = self.lines.advance()? else { return Ok(false) };
+            if line.iter().any(|byte| *byte != b' ') {
+                self.text.clear();
+                self.text.extend_from_slice(line);
+                break;
+            }
+            self.blank_line = Some(self.lines.number());
+        }
+        record.line = self.lines.number();
+        record.cells.clear();
+        if self.text.contains(&b'"') {
+            self.split_quoted(record)?;
+        } else {
+            self.text.split(|byte| *byte == self.delimiter).for_each(|cell| record.cells.push_field(cell));
+        }
+        self.check_length(record)?;
+        Ok(true)
+    }
+
+    fn split_quoted(&mut self, record: &mut Record) -> Result<()> {
+        let mut place = Place::CellStart.after(&self.text, self.delimiter);
+        while place == Place::Quoted {
+            let looked_at = self.text.len();
+            if !self.lines.append_to(&mut self.text)? {
+                let problem = "a quote is opened and never closed";
+                let error = InputError::in_file(self.lines.path(), problem).at_line(record.line);
+                return Err(error.hint("close it, or write \"\" for a quote inside quotes").into());
+            }
+            place = place.after(&self.text[looked_at..], self.delimiter);
+        }
+        let mut builder = csv::ReaderBuilder::new();
+        // the record is known to end where the text ends, whatever carriage returns are in it
+        builder.has_headers(false).delimiter(self.delimiter).terminator(csv::Terminator::Any(b'\n'));
+        let mut reader = builder.from_reader(self.text.as_slice());
+        reader.read_byte_record(&mut record.cells).expect("bytes in memory can be read");
+        Ok(())
+    }
+
+    fn check_length(&mut self, record: &Record) -> Result<(), InputError> {
+        let found = record.cells.len();
+        let expected = *self.n_cells.get_or_insert(found);
+        if found != expected {
+            let problem = format!("found {}, expected {expected} as in the first line", counted(found, "cell"));
+            let error = InputError::in_file(self.lines.path(), problem).at_line(record.line);
+            return Err(error.hint("put cells that contain the separator in quotes"));
+        }
+        // in a table of one column a blank line is a missing cell, unless nothing comes after it
+        match self.blank_line.take() {
+            Some(line) if expected == 1 => {
+                let error =
+                    InputError::in_file(self.lines.path(), "found an empty line, expected a cell").at_line(line);
+                Err(error.hint("missing values are not supported yet: take the line out"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where a scan for quotes stands. A quote opens a cell only at its beginning.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    CellStart,
+    Bare,
+    Quoted,
+    /// After a quote inside quotes: the end, or the first half of a doubled one.
+    Closing,
+}
+
+impl Place {
+    fn after(self, text: &[u8], delimiter: u8) -> Self {
+        text.iter().fold(self, |place, &byte| match (place, byte) {
+            (Self::Quoted, b'"') => Self::Closing,
+            (Self::Quoted, _) | (Self::Closing | Self::CellStart, b'"') => Self::Quoted,
+            (_, byte) if byte == delimiter => Self::CellStart,
+            _ => Self::Bare,
+        })
+    }
+}
+
+/// The cell without surrounding spaces; it must be UTF-8.
+pub(crate) fn text<'a>(path: &Path, line: u64, cell: &'a [u8]) -> Result<&'a str, InputError> {
+    std::str::from_utf8(cell.trim_ascii()).map_err(|_| {
+        let problem = format!("found {}, which is not UTF-8, expected UTF-8 text", quoted(cell));
+        InputError::in_file(path, problem).at_line(line).hint("convert the file to UTF-8")
+    })
+}
+
+/// The label in a column of a record.
+pub(crate) fn label<'a>(path: &Path, record: &'a Record, column_ix: usize) -> Result<&'a str, InputError> {
+    let label = text(path, record.line, &record.cells[column_ix])?;
+    if label.is_empty() {
+        let error = InputError::in_file(path, "found an empty cell, expected a label").at_line(record.line);
+        return Err(error.at_column((column_ix + 1).to_string()).hint("give every row a label"));
+    }
+    Ok(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(text: &str) -> Result<Vec<(u64, Vec<String>)>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, text).unwrap();
+        let (mut records, mut record) = (Records::open(&path, b',')?, Record::default());
+        let mut found = Vec::new();
+        while records.read(&mut record)? {
+            let cells = record.cells.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+            found.push((record.line, cells.collect()));
+        }
+        Ok(found)
+    }
+
+    fn row(line: u64, cells: [&str; 2]) -> (u64, Vec<String>) {
+        (line, cells.map(String::from).to_vec())
+    }
+
+    #[test]
+    fn lines_are_counted_past_blank_lines_carriage_returns_and_quoted_breaks() {
+        let found = records("a,b\r\n\r\n\n1,\"x\r\n\"\"y\"\"\n\"\r\n3,4").unwrap();
+        assert_eq!(found, [row(1, ["a", "b"]), row(4, ["1", "x\n\"y\"\n"]), row(7, ["3", "4"])]);
+    }
+
+    #[test]
+    fn a_quote_inside_a_bare_cell_is_a_quote() {
+        let found = records("5\" pipe,1\n\"a,b\"c,2\n\"\",\"3\r\"\n").unwrap();
+        assert_eq!(found, [row(1, ["5\" pipe", "1"]), row(2, ["a,bc", "2"]), row(3, ["", "3\r"])]);
+    }
+
+    #[test]
+    fn a_blank_line_is_a_missing_cell_only_in_a_single_column_and_before_the_end() {
+        assert_eq!(records("1\n2\n\n\n").unwrap().len(), 2);
+        let error = records("1\n\n2\n").unwrap_err().to_string();
+        assert!(error.contains("line 2: found an empty line"), "{error}");
+    }
+
+    #[test]
+    fn an_open_quote_over_many_lines_is_found_in_linear_time() {
+        let error = records(&format!("1,\"{}", "\n".repeat(2_000_000))).unwrap_err().to_string();
+        assert!(error.contains("line 1: a quote is opened and never closed"), "{error}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Which columns of a table are data, and which one holds the true labels.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::error::{InputError, Result};
+
+/// The columns to read. A column is named as in the header; without a header, by its number from 1.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only these, in this order; `None` is all.
+    pub columns: Option<Vec<String>>,
+    /// Not these.
+    pub exclude: Vec<String>,
+    /// Holds the true labels: read, and kept out of the data.
+    pub label_column: Option<String>,
+}
+
+/// A selection as it falls on one file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// File columns that are data, in the order of the data.
+    pub(crate) columns: Vec<usize>,
+    /// The names of these.
+    pub(crate) names: Vec<String>,
+    /// The file column with the labels.
+    pub(crate) label: Option<usize>,
+}
+
+/// What a file's columns are called.
+#[derive(Debug)]
+pub(crate) struct ColumnNames {
+    names: Vec<String>,
+    from_header: bool,
+}
+
+impl ColumnNames {
+    /// As the header has them. A column without a name is called by its number.
+    pub(crate) fn of_header(names: Vec<String>) -> Self {
+        let named = |(ix, name): (usize, String)| if name.is_empty() { (ix + 1).to_string() } else { name };
+        Self { names: names.into_iter().enumerate().map(named).collect(), from_header: true }
+    }
+
+    /// Numbered from 1. Columns that are merely claimed by a file must not be counted here: each takes memory.
+    pub(crate) fn numbered(n_columns: usize) -> Self {
+        Self { names: (1..=n_columns).map(|number| number.to_string()).collect(), from_header: false }
+    }
+
+    /// Whether the file has a header.
+    pub(crate) fn has_header(&self) -> bool {
+        self.from_header
+    }
+
+    /// The number of columns.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    fn index(&self, file: &Path) -> Result<HashMap<&str, usize>> {
+        let mut index = HashMap::new();
+        for (ix, name) in self.names.iter().enumerate() {
+            if let Some(other) = index.insert(name.as_str(), ix) {
+                let problem = format!("columns {} and {} are both named {name:?}", other + 1, ix + 1);
+                return Err(InputError::in_file(file, problem).at_line(1).hint("give each column its own name").into());
+            }
+        }
+        Ok(index)
+    }
+
+    fn unknown(&self, file: &Path, name: &str) -> InputError {
+        if !self.from_header {
+            let problem = format!("there is no column {name:?}: the file has no header");
+            let hint = format!("name columns by their numbers, 1 to {}", self.len());
+            return InputError::in_file(file, problem).hint(hint);
+        }
+        const SHOWN: usize = 30;
+        let mut names = self.names[..self.len().min(SHOWN)].join(", ");
+        if self.len() > SHOWN {
+            names += &format!(" and {} more", self.len() - SHOWN);
+        }
+        InputError::in_file(file, format!("there is no column {name:?}")).hint(format!("the columns are: {names}"))
+    }
+}
+
+impl Selection {
+    /// Whether every column is data.
+    pub(crate) fn is_everything(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Finds the columns in a file.
+    pub(crate) fn choose(&self, file: &Path, columns: &ColumnNames) -> Result<Chosen> {
+        let index = columns.index(file)?;
+        let find = |name: &String| index.get(name.as_str()).copied().ok_or_else(|| columns.unknown(file, name));
+        let label = self.label_column.as_ref().map(find).transpose()?;
+        let excluded = self.exclude.iter().map(find).collect::<Result<HashSet<_>, _>>()?;
+        let mut chosen: Vec<usize> = match &self.columns {
+            Some(names) => names.iter().map(find).collect::<Result<_, _>>()?,
+            None => (0..columns.len()).filter(|ix| Some(*ix) != label).collect(),
+        };
+        chosen.retain(|ix| !excluded.contains(ix));
+        check(&chosen, label, file, columns)?;
+        let names = chosen.iter().map(|&ix| columns.names[ix].clone()).collect();
+        Ok(Chosen { columns: chosen, names, label })
+    }
+}
+
+fn check(chosen: &[usize], label: Option<usize>, file: &Path, columns: &ColumnNames) -> Result<(), InputError> {
+    let mut seen = HashSet::new();
+    if let Some(&twice) = chosen.iter().find(|ix| !seen.insert(**ix)) {
+        let name = &columns.names[twice];
+        return Err(InputError::new(format!("--columns names {name:?} twice")).hint("name each column once"));
+    }
+    if let Some(label) = label.filter(|label| seen.contains(label)) {
+        let name = &columns.names[label];
+        let error = InputError::new(format!("{name:?} is both in --columns and the --label-column"));
+        return Err(error.hint("labels are for evaluation only: take it out of --columns"));
+    }
+    if chosen.is_empty() {
+        return Err(InputError::in_file(file, "no column is left to read").hint("exclude fewer columns"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(columns: Option<&str>, exclude: &str, label: Option<&str>) -> Result<Chosen> {
+        let list = |names: &str| names.split(',').filter(|name| !name.is_empty()).map(String::from).collect();
+        let selection =
+            Selection { columns: columns.map(list), exclude: list(exclude), label_column: label.map(String::from) };
+        let header = ["id", "", "x", "y"].map(String::from).to_vec();
+        selection.choose(Path::new("t.csv"), &ColumnNames::of_header(header))
+    }
+
+    #[test]
+    fn columns_come_in_the_order_asked_for_without_the_label() {
+        let chosen = |columns, exclude, label| choose(columns, exclude, label).map(|chosen| chosen.columns).unwrap();
+        assert_eq!(chosen(None, "", None), [0, 1, 2, 3]);
+        assert_eq!(chosen(Some("y,x"), "", Some("id")), [3, 2]);
+        assert_eq!(chosen(None, "id,2", Some("y")), [2]);
+        assert_eq!(chosen(None, "y", Some("y")), [0, 1, 2]);
+        assert_eq!(choose(Some("y,2"), "", None).unwrap().names, ["y", "2"]);
+    }
+
+    #[test]
+    fn a_selection_that_makes_no_sense_is_refused() {
+        let error = choose(None, "z", None).unwrap_err();
+        assert_eq!(error.to_string(), "t.csv: there is no column \"z\"");
+        assert_eq!(error.hint(), Some("the columns are: id, 2, x, y"));
+        assert!(choose(Some("x,x"), "", None).unwrap_err().to_string().contains("twice"));
+        assert!(choose(Some("x,y"), "", Some("x")).unwrap_err().to_string().contains("both"));
+        assert!(choose(Some("x"), "x", None).unwrap_err().to_string().contains("no column is left"));
+    }
+
+    #[test]
+    fn columns_without_a_header_are_numbered() {
+        let selection = Selection { exclude: vec!["x".into()], ..Selection::default() };
+        let error = selection.choose(Path::new("t.npy"), &ColumnNames::numbered(3)).unwrap_err();
+        assert_eq!(error.hint(), Some("name columns by their numbers, 1 to 3"));
+    }
+}

@@ -1,0 +1,243 @@
+//! CGS: collapsed Gibbs sampling, the serial reference of the paper's comparison (Eq. 3). Exact.
+//!
+//! At a cycle's border the state is a pure function of (labels, α, cycle): components are numbered without gaps and their
+//! statistics are recomputed from the labels.
+
+use std::time::Instant;
+
+use crate::error::Result;
+use crate::family::log_joint;
+use crate::metrics;
+use crate::model::{Alpha, Model};
+use crate::posterior::alpha::resample_alpha;
+use crate::rng::{Role, Seed};
+use crate::rows::Shard;
+use crate::stats::Stats;
+use crate::sweep::{self, Kernel, Sampler, SweepInfo};
+use crate::trace::CycleInfo;
+
+/// How long a chain runs, and what it keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CgsOptions {
+    /// Sweeps over all rows.
+    pub cycles: u64,
+    /// The concentration.
+    pub alpha: Alpha,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// States to keep, if any.
+    pub draws: Option<Draws>,
+    /// The instructions to sweep with.
+    pub kernel: Kernel,
+}
+
+/// Keep every `thin`-th state of the last `n_draws · thin`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draws {
+    /// How many.
+    pub n_draws: usize,
+    /// Every how many cycles.
+    pub thin: u64,
+}
+
+impl Draws {
+    /// Whether the state after `cycle` (counted from 1) of `cycles` is kept.
+    fn keeps(self, cycle: u64, cycles: u64) -> bool {
+        let left = cycles - cycle;
+        left < self.n_draws as u64 * self.thin && left.is_multiple_of(self.thin)
+    }
+}
+
+/// Who watches a run.
+pub trait Observer {
+    /// After every cycle.
+    fn on_cycle(&mut self, info: &CycleInfo) -> Result<()>;
+    /// For every state that is kept.
+    fn on_draw(&mut self, state: &[u32]) -> Result<()>;
+}
+
+/// What a run leaves behind. Components are numbered by falling size of the state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The last state of the chain.
+    pub state: Vec<u32>,
+    /// The most probable component of each row under the final model.
+    pub labels: Vec<u32>,
+    /// The probability of that component.
+    pub certainty: Vec<f32>,
+    /// The components of the last state.
+    pub k: usize,
+    /// The log-joint of the last state.
+    pub log_joint: f64,
+    /// The last α.
+    pub alpha: f64,
+    /// Cycles run.
+    pub cycles: u64,
+}
+
+/// A chain between two cycles.
+pub struct Chain<'a> {
+    model: &'a Model,
+    sampler: Box<dyn Sampler>,
+    /// Slot by slot, none empty.
+    components: Vec<Stats>,
+    sum_log_base: f64,
+    alpha: f64,
+    resamples_alpha: bool,
+    seed: Seed,
+    cycle: u64,
+}
+
+impl<'a> Chain<'a> {
+    /// All rows unassigned: the first cycle seats them one after another.
+    pub fn new(model: &'a Model, sampler: Box<dyn Sampler>, alpha: Alpha, seed: u64) -> Self {
+        let sum_log_base = sampler.sum_log_base();
+        Self {
+            model,
+            sampler,
+            components: Vec::new(),
+            sum_log_base,
+            alpha: alpha.start(),
+            resamples_alpha: alpha == Alpha::Auto,
+            seed: Seed::new(seed),
+            cycle: 0,
+        }
+    }
+
+    /// One sweep, then α.
+    pub fn step(&mut self) -> SweepInfo {
+        self.sampler.load(&self.components);
+        let info = self.sampler.sweep(self.alpha, &mut self.seed.stream(Role::Sweep, 0, self.cycle));
+        self.close_gaps();
+        if self.resamples_alpha {
+            let mut rng = self.seed.stream(Role::Coordinator, 0, self.cycle);
+            let n_rows = self.sampler.labels().len() as u64;
+            self.alpha = resample_alpha(self.alpha, self.components.len() as u64, n_rows, &mut rng);
+        }
+        self.cycle += 1;
+        info
+    }
+
+    /// The component of each row, numbered from 0 without gaps.
+    pub fn labels(&self) -> &[u32] {
+        self.sampler.labels()
+    }
+
+    /// The number of components.
+    pub fn k(&self) -> usize {
+        self.components.len()
+    }
+
+    /// The log-joint of the state under the current α.
+    pub fn log_joint(&self) -> f64 {
+        log_joint(self.model.conjugate(), &self.components, self.alpha, self.sum_log_base)
+    }
+
+    fn close_gaps(&mut self) {
+        let mut contributions = self.sampler.contributions();
+        let mut next = 0;
+        let new_slots: Vec<u32> = contributions
+            .iter()
+            .map(|stats| {
+                let slot = next;
+                next += u32::from(stats.count > 0);
+                slot
+            })
+            .collect();
+        if (next as usize) < contributions.len() {
+            let labels = self.sampler.labels().iter().map(|&label| new_slots[label as usize]).collect();
+            self.sampler.set_labels(labels);
+            contributions.retain(|stats| stats.count > 0);
+        }
+        self.components = contributions;
+    }
+
+    /// For each slot its number by falling size (ties: the smaller slot first).
+    fn numbers_by_size(&self) -> Vec<u32> {
+        let mut slots: Vec<usize> = (0..self.components.len()).collect();
+        slots.sort_by_key(|&slot| (-self.components[slot].count, slot));
+        let mut numbers = vec![0; slots.len()];
+        for (number, &slot) in slots.iter().enumerate() {
+            numbers[slot] = number as u32;
+        }
+        numbers
+    }
+
+    /// The state, components numbered by falling size.
+    fn state(&self) -> Vec<u32> {
+        let numbers = self.numbers_by_size();
+        self.labels().iter().map(|&label| numbers[label as usize]).collect()
+    }
+
+    fn finish(mut self, cycles: u64) -> Outcome {
+        let (state, numbers, log_joint) = (self.state(), self.numbers_by_size(), self.log_joint());
+        let mut components = vec![Stats::empty_counts(); numbers.len()];
+        for (stats, &number) in self.components.iter().zip(&numbers) {
+            components[number as usize] = stats.clone();
+        }
+        let assignments = self.sampler.assign(&components);
+        Outcome {
+            state,
+            labels: assignments.iter().map(|assignment| assignment.label).collect(),
+            certainty: assignments.iter().map(|assignment| assignment.certainty).collect(),
+            k: components.len(),
+            log_joint,
+            alpha: self.alpha,
+            cycles,
+        }
+    }
+}
+
+/// Runs a chain over all rows.
+pub fn run(
+    shard: &Shard,
+    model: &Model,
+    options: &CgsOptions,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    let start = Instant::now();
+    let mut chain = Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed);
+    for cycle in 1..=options.cycles {
+        let sweep_start = Instant::now();
+        let sweep_info = chain.step();
+        let sweep_seconds = sweep_start.elapsed().as_secs_f64();
+        observer.on_cycle(&CycleInfo {
+            cycle,
+            seconds: start.elapsed().as_secs_f64(),
+            sweep_seconds,
+            log_joint: chain.log_joint(),
+            k: chain.k(),
+            alpha: chain.alpha,
+            vi: truth.map(|truth| metrics::compare(chain.labels(), truth).vi),
+            moved: sweep_info.moved,
+            births: sweep_info.births,
+            ..CycleInfo::default()
+        })?;
+        if options.draws.is_some_and(|draws| draws.keeps(cycle, options.cycles)) {
+            observer.on_draw(&chain.state())?;
+        }
+    }
+    Ok(chain.finish(options.cycles))
+}
+
+/// The log-joint of any labelling, such as the true one.
+pub fn log_joint_of_labels(shard: &Shard, model: &Model, alpha: f64, labels: &[u32]) -> f64 {
+    let mut sampler = sweep::reference_sampler(model, shard.clone());
+    let n_slots = labels.iter().max().map_or(0, |&label| label as usize + 1);
+    sampler.load(&vec![model.conjugate().empty_stats(); n_slots]);
+    sampler.set_labels(labels.to_vec());
+    log_joint(model.conjugate(), &sampler.contributions(), alpha, sampler.sum_log_base())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_every_thin_th_of_the_last() {
+        let draws = Draws { n_draws: 3, thin: 4 };
+        let kept: Vec<u64> = (1..=30).filter(|&cycle| draws.keeps(cycle, 30)).collect();
+        assert_eq!(kept, [22, 26, 30]);
+    }
+}

@@ -1,0 +1,3 @@
+//! The methods of the paper's comparison.
+
+pub mod cgs;

@@ -1,0 +1,154 @@
+//! How much two partitions of the same rows agree: VI, ARI and NMI.
+//!
+//! All three are functions of the sizes of the clusters and of their overlaps. The sizes are summed in rising order, so the
+//! result is the same to the last bit when the partitions are exchanged or their labels renamed.
+
+use serde::Serialize;
+
+/// The agreement of two partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Agreement {
+    /// Variation of information H(A|B) + H(B|A), in nats: 0 for equal partitions.
+    pub vi: f64,
+    /// Adjusted Rand index: 1 for equal partitions, 0 on average for unrelated ones.
+    pub ari: f64,
+    /// Mutual information over the mean of the entropies: 1 for equal partitions.
+    pub nmi: f64,
+    /// The number of clusters of the first partition.
+    pub k_a: usize,
+    /// The number of clusters of the second partition.
+    pub k_b: usize,
+}
+
+/// Compares two partitions of the same rows, each given by a label a row. Any numbers may serve as labels.
+pub fn compare(a: &[u32], b: &[u32]) -> Agreement {
+    assert_eq!(a.len(), b.len(), "two partitions of the same rows");
+    let pair = |(&a, &b): (&u32, &u32)| u64::from(a) << 32 | u64::from(b);
+    let sizes_a = sizes(a.to_vec());
+    let sizes_b = sizes(b.to_vec());
+    let overlaps = sizes(a.iter().zip(b).map(pair).collect());
+    let ari = adjusted_rand(a.len(), pairs(&overlaps), pairs(&sizes_a), pairs(&sizes_b));
+    let (vi, nmi) = informations(a.len(), sum_n_log_n(&overlaps), sum_n_log_n(&sizes_a), sum_n_log_n(&sizes_b));
+    Agreement { vi, ari, nmi, k_a: sizes_a.len(), k_b: sizes_b.len() }
+}
+
+/// How often each label occurs, in rising order.
+fn sizes<T: Ord>(mut labels: Vec<T>) -> Vec<u64> {
+    labels.sort_unstable();
+    let mut sizes: Vec<u64> = labels.chunk_by(T::eq).map(|run| run.len() as u64).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+/// Equal sizes are taken together: fewer roundings, fewer logarithms.
+fn sum_n_log_n(sizes: &[u64]) -> f64 {
+    let n_log_n = |equal: &[u64]| (equal.len() as u64 * equal[0]) as f64 * libm::log(equal[0] as f64);
+    sizes.chunk_by(u64::eq).map(n_log_n).sum()
+}
+
+/// Pairs of rows in the same cluster.
+fn pairs(sizes: &[u64]) -> f64 {
+    sizes.iter().map(|&n| u128::from(n) * u128::from(n - 1) / 2).sum::<u128>() as f64
+}
+
+/// (VI, NMI) from Σ n log n over overlaps and clusters, for `H(A) = log N − Σ n log n / N`.
+fn informations(n_rows: usize, overlaps: f64, a: f64, b: f64) -> (f64, f64) {
+    let n = n_rows.max(1) as f64;
+    let log_n = libm::log(n);
+    // rounding must not make a distance negative
+    let vi = ((a + b - 2.0 * overlaps) / n).max(0.0);
+    let entropies = ((log_n - a / n) + (log_n - b / n)).max(0.0);
+    // MI = (H(A) + H(B) − VI) / 2
+    let nmi = if vi == 0.0 { 1.0 } else { (1.0 - vi / entropies).max(0.0) };
+    (vi, nmi)
+}
+
+fn adjusted_rand(n_rows: usize, both: f64, a: f64, b: f64) -> f64 {
+    let expected = a * b / pairs(&[n_rows.max(2) as u64]);
+    let most = (a + b) / 2.0;
+    // one cluster each, or every row alone: both partitions are trivial, and equal
+    if most == expected { 1.0 } else { (both - expected) / (most - expected) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "found {found}, expected {expected}");
+    }
+
+    #[test]
+    fn agrees_with_values_worked_out_by_hand() {
+        // overlaps 2, 1, 1, 2 of clusters 3, 3 and 3, 3
+        let half = compare(&[0, 0, 0, 1, 1, 1], &[0, 0, 1, 0, 1, 1]);
+        let (log2, log3) = (libm::log(2.0), libm::log(3.0));
+        let conditional = log3 - 2.0 / 3.0 * log2;
+        close(half.vi, 2.0 * conditional);
+        close(half.nmi, 1.0 - conditional / log2);
+        // both 2, clusters 6 each, of 15: (2 − 36/15) / (6 − 36/15)
+        close(half.ari, -1.0 / 9.0);
+        // the example of scikit-learn's manual
+        let manual = compare(&[0, 0, 1, 1], &[0, 0, 1, 2]);
+        close(manual.ari, 4.0 / 7.0);
+        close(manual.nmi, 0.8);
+        close(manual.vi, log2 / 2.0);
+        assert_eq!((manual.k_a, manual.k_b), (2, 3));
+    }
+
+    #[test]
+    fn trivial_partitions_have_values() {
+        let same = |agreement: Agreement| (agreement.vi, agreement.ari, agreement.nmi);
+        assert_eq!(same(compare(&[], &[])), (0.0, 1.0, 1.0));
+        assert_eq!(same(compare(&[7], &[0])), (0.0, 1.0, 1.0));
+        assert_eq!(same(compare(&[5, 5, 5], &[u32::MAX; 3])), (0.0, 1.0, 1.0));
+        assert_eq!(same(compare(&[1, 2, 3], &[9, 0, 4])), (0.0, 1.0, 1.0));
+        let (vi, ari, nmi) = same(compare(&[0, 0, 0], &[0, 1, 2]));
+        close(vi, libm::log(3.0));
+        assert_eq!((ari, nmi), (0.0, 0.0));
+    }
+
+    #[test]
+    fn many_clusters_need_no_table_of_all_pairs() {
+        let a: Vec<u32> = (0..300_000).collect();
+        let b: Vec<u32> = a.iter().map(|label| label / 2 * 1_000).collect();
+        let agreement = compare(&a, &b);
+        close(agreement.vi, libm::log(2.0));
+        assert_eq!((agreement.k_a, agreement.k_b), (300_000, 150_000));
+    }
+
+    fn three_partitions() -> impl Strategy<Value = [Vec<u32>; 3]> {
+        let rows = proptest::collection::vec((0..5u32, 0..5u32, 0..5u32), 1..40);
+        rows.prop_map(|rows| {
+            [rows.iter().map(|r| r.0).collect(), rows.iter().map(|r| r.1).collect(), rows.iter().map(|r| r.2).collect()]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn vi_is_a_distance([a, b, c] in three_partitions()) {
+            let vi = |x: &[u32], y: &[u32]| compare(x, y).vi;
+            prop_assert!(vi(&a, &c) <= vi(&a, &b) + vi(&b, &c) + 1e-12);
+            prop_assert_eq!(vi(&a, &a), 0.0);
+            prop_assert!(vi(&a, &b) >= 0.0);
+        }
+
+        #[test]
+        fn exchange_and_new_names_change_no_bit([a, b, _] in three_partitions()) {
+            let forth = compare(&a, &b);
+            let back = compare(&b, &a);
+            prop_assert_eq!((forth.vi, forth.ari, forth.nmi), (back.vi, back.ari, back.nmi));
+            let renamed: Vec<u32> = a.iter().map(|label| (7 - label) * 123_456_789).collect();
+            prop_assert_eq!(compare(&renamed, &b), forth);
+            prop_assert_eq!(compare(&renamed, &a), compare(&a, &a));
+        }
+
+        #[test]
+        fn indices_stay_in_their_ranges([a, b, _] in three_partitions()) {
+            let agreement = compare(&a, &b);
+            prop_assert!((0.0..=1.0).contains(&agreement.nmi));
+            prop_assert!((-1.0..=1.0).contains(&agreement.ari));
+        }
+    }
+}

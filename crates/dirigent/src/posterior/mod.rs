@@ -1,0 +1,3 @@
+//! What the chain says: α.
+
+pub mod alpha;

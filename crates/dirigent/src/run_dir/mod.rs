@@ -1,0 +1,152 @@
+//! The run folder: everything a run leaves behind.
+//!
+//! Each file but `trace.csv` is written under a temporary name and renamed when it is whole. `run.json` is there from the
+//! start with `"status": "running"`, so a run that was killed can be told from one that ended.
+
+mod npy;
+mod pending;
+mod record;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub use self::npy::{NpyNumber, NpyWriter, write_labels};
+pub use self::pending::{PARTIAL, PendingFile, write_file};
+pub use self::record::{DataRecord, DrawsRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary};
+use crate::error::{Error, InputError, Result};
+use crate::trace::TraceWriter;
+
+/// The files of a run folder.
+pub const FILES: [&str; 6] = ["run.json", "trace.csv", "labels.npy", "labels.csv", "certainty.npy", "draws.npy"];
+
+/// A folder that a run writes to.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    /// Creates the folder, or takes one that [`check_folder`] lets through.
+    pub fn create(path: &Path, force: bool) -> Result<Self> {
+        claim_folder(path, &FILES, force)?;
+        Ok(Self { path: path.to_path_buf() })
+    }
+
+    /// Creates `<parent>/<name>-<n>` with the first free number n, from 1.
+    pub fn create_next(parent: &Path, name: &str) -> Result<Self> {
+        fs::create_dir_all(parent).map_err(|source| Error::io("cannot create", parent, source))?;
+        let name = folder_name(name);
+        for number in 1u64.. {
+            let path = parent.join(format!("{name}-{number}"));
+            // creating is the test: two runs that start at once get two folders
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(Error::io("cannot create", &path, source)),
+            }
+        }
+        unreachable!("there are more numbers than folders")
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Starts `trace.csv`.
+    pub fn trace(&self) -> Result<TraceWriter> {
+        TraceWriter::create(&self.path.join("trace.csv"))
+    }
+
+    /// Starts `draws.npy`, which appears when all draws are written.
+    pub fn draws(&self, n_draws: usize, n_rows: usize) -> Result<NpyWriter<i32>> {
+        NpyWriter::create(&self.path.join("draws.npy"), &[n_draws, n_rows])
+    }
+
+    /// Writes `run.json`.
+    pub fn write_record(&self, record: &RunRecord<'_>) -> Result<()> {
+        write_json(&self.path.join("run.json"), record)
+    }
+
+    /// Writes `labels.npy`, `certainty.npy` and `labels.csv`.
+    pub fn write_labels(&self, labels: &[u32], certainty: &[f32]) -> Result<()> {
+        assert_eq!(labels.len(), certainty.len(), "every label has its certainty");
+        write_labels(&self.path.join("labels.npy"), labels)?;
+        let mut file = NpyWriter::create(&self.path.join("certainty.npy"), &[certainty.len()])?;
+        file.write(certainty.iter().copied())?;
+        file.finish()?;
+        write_file(&self.path.join("labels.csv"), |file| {
+            writeln!(file, "row,label,certainty")?;
+            let mut rows = labels.iter().zip(certainty).enumerate();
+            rows.try_for_each(|(row, (label, certainty))| writeln!(file, "{row},{label},{certainty}"))
+        })
+    }
+}
+
+/// Writes a JSON file for people and programs to read.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    write_file(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })
+}
+
+/// Whether `path` can become a folder with these `files`: it is not there, or empty, or `force` may replace what was written
+/// there before. The first of `files` marks a folder as ours: without it, not even `force` touches a file of the same name.
+pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            let problem = "is a file, expected a folder or a name that is free";
+            return Err(InputError::in_file(path, problem).hint("name another folder with --out").into());
+        }
+        Err(source) => return Err(Error::io("cannot read the folder", path, source)),
+    };
+    let n_entries = entries.count();
+    if n_entries > 0 && !force {
+        let problem = format!("the folder is not empty, it has {n_entries} entries");
+        let hint = "name another folder with --out, or replace what was written there before with --force";
+        return Err(InputError::in_file(path, problem).hint(hint).into());
+    }
+    let strangers = files[1..].iter().find(|file| path.join(file).exists());
+    match strangers {
+        Some(file) if !path.join(files[0]).exists() => {
+            let problem = format!("has a {file} but no {}, so {file} is not ours to replace", files[0]);
+            Err(InputError::in_file(path, problem).hint("name another folder with --out").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Creates the folder, after [`check_folder`]; `force` removes `files` of old and nothing else.
+pub fn claim_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
+    check_folder(path, files, force)?;
+    fs::create_dir_all(path).map_err(|source| Error::io("cannot create", path, source))?;
+    // the mark goes last: a removal that breaks off can be taken up again
+    for file in files.iter().rev().map(|file| path.join(file)) {
+        for file in [pending::partial(&file), file] {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("cannot replace", &file, error));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A name of letters that are safe in every file system.
+fn folder_name(name: &str) -> String {
+    let safe = |letter: char| if letter.is_alphanumeric() || "._-".contains(letter) { letter } else { '-' };
+    let name: String = name.chars().map(safe).take(60).collect();
+    let name = name.trim_start_matches(['.', '-']);
+    if name.is_empty() { "data".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! What `run.json` holds.
+
+use serde::{Serialize, Serializer};
+
+use crate::io::synthetic::MixtureLaw;
+use crate::io::{DataFile, DataSet, Selection};
+use crate::method::cgs::{CgsOptions, Draws};
+use crate::model::{Alpha, Model, ModelOptions};
+use crate::sweep::Kernel;
+
+/// `run.json`: what was asked, what was used, what came out.
+#[derive(Debug, Serialize)]
+pub struct RunRecord<'a> {
+    /// Whether the run has ended, and how.
+    pub status: Status,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The version of this software.
+    pub version: &'static str,
+    /// The instructions that swept the rows.
+    pub kernel: Kernel,
+    /// The rows.
+    pub data: DataRecord<'a>,
+    /// The model, every prior resolved.
+    pub model: &'a Model,
+    /// What was asked for.
+    pub options: RunOptions,
+    /// What came out, once the run has finished.
+    pub summary: Option<Summary>,
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It goes on, or was killed.
+    Running,
+    /// It is done.
+    Finished,
+    /// It broke off with an error.
+    Failed,
+}
+
+/// The rows of a run, and where they came from.
+#[derive(Debug, Serialize)]
+pub struct DataRecord<'a> {
+    /// The name of the set.
+    pub name: &'a str,
+    /// The number of rows.
+    pub n_rows: usize,
+    /// The number of columns that were fitted.
+    pub n_columns: usize,
+    /// Their names, where they have some.
+    pub column_names: Option<&'a [String]>,
+    /// The files, in order.
+    pub files: &'a [DataFile],
+    /// Tells this data from other data.
+    pub fingerprint: String,
+    /// Which columns were asked for.
+    pub selection: SelectionRecord<'a>,
+    /// Where the true labels came from: a file, or a column.
+    pub truth: Option<String>,
+    /// The law of the rows, where they were made and not read.
+    pub made_by: Option<&'a MixtureLaw>,
+}
+
+/// The columns that were asked for.
+#[derive(Debug, Serialize)]
+pub struct SelectionRecord<'a> {
+    /// Only these; null is all.
+    pub columns: Option<&'a [String]>,
+    /// Not these.
+    pub exclude: &'a [String],
+    /// The column with the true labels.
+    pub label_column: Option<&'a str>,
+}
+
+impl<'a> DataRecord<'a> {
+    /// The record of a data set that was read from files.
+    pub fn of(data: &'a DataSet, selection: &'a Selection) -> Self {
+        Self {
+            name: data.name(),
+            n_rows: data.n_rows(),
+            n_columns: data.n_columns(),
+            column_names: data.column_names(),
+            files: data.files(),
+            fingerprint: data.fingerprint(),
+            selection: SelectionRecord {
+                columns: selection.columns.as_deref(),
+                exclude: &selection.exclude,
+                label_column: selection.label_column.as_deref(),
+            },
+            truth: None,
+            made_by: None,
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunOptions {
+    /// The method.
+    pub method: &'static str,
+    /// The model's options; null is chosen from the data.
+    pub model: ModelOptions,
+    /// The concentration: "auto" or a number.
+    #[serde(serialize_with = "alpha_as_typed")]
+    pub alpha: Alpha,
+    /// Sweeps over all rows, as run.
+    pub cycles: u64,
+    /// The seed.
+    pub seed: u64,
+    /// Workers.
+    pub workers: u64,
+    /// The states that are kept.
+    pub draws: Option<DrawsRecord>,
+}
+
+/// The states of the chain in `draws.npy`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct DrawsRecord {
+    /// How many.
+    pub n_draws: usize,
+    /// Every how many cycles.
+    pub thin: u64,
+}
+
+impl RunOptions {
+    /// The options of a run of CGS.
+    pub fn cgs(options: &CgsOptions, model: &ModelOptions) -> Self {
+        let draws = options.draws.map(|Draws { n_draws, thin }| DrawsRecord { n_draws, thin });
+        let CgsOptions { cycles, alpha, seed, .. } = *options;
+        Self { method: "cgs", model: model.clone(), alpha, cycles, seed, workers: 1, draws }
+    }
+}
+
+/// What came out of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The components of the last state.
+    pub k: usize,
+    /// The log-joint of the last state.
+    pub log_joint: f64,
+    /// The log-joint of the true labels under the same α.
+    pub log_joint_truth: Option<f64>,
+    /// Variation of information between the last state and the truth, in nats.
+    pub vi: Option<f64>,
+    /// The same for `labels.npy`.
+    pub vi_labels: Option<f64>,
+    /// The adjusted Rand index of `labels.npy`.
+    pub ari_labels: Option<f64>,
+    /// The normalised mutual information of `labels.npy`.
+    pub nmi_labels: Option<f64>,
+    /// The last α.
+    pub alpha: f64,
+    /// Cycles run.
+    pub cycles: u64,
+    /// Why the run ended.
+    pub stopped_because: &'static str,
+    /// Wall time of the cycles and of assigning the labels.
+    pub seconds: f64,
+    /// Bytes that the algorithm sent.
+    pub bytes: u64,
+    /// Messages that the algorithm sent.
+    pub messages: u64,
+}
+
+fn alpha_as_typed<S: Serializer>(alpha: &Alpha, serializer: S) -> Result<S::Ok, S::Error> {
+    match alpha {
+        Alpha::Auto => serializer.serialize_str("auto"),
+        Alpha::Fixed(alpha) => serializer.serialize_f64(*alpha),
+    }
+}

@@ -1,0 +1,327 @@
+//! The one sweep algorithm: exact collapsed Gibbs in batches.
+//!
+//! A batch of rows is scored against the components as they stand at its start, which a scorer does at the speed of a matrix
+//! product. Then the rows are taken one by one. Only components that gained or lost a row within the batch are stale; their scores are
+//! recomputed in double precision from the current statistics. A row's own component is scored with the row taken out, without
+//! touching any statistics: a row that stays writes nothing. So every draw is from the exact collapsed conditional.
+
+use std::ops::Range;
+
+use super::draw::{Choice, Draw};
+use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
+use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
+use crate::family::Family;
+use crate::rng::Stream;
+use crate::rows::Shard;
+use crate::stats::Stats;
+
+/// Scores rows against all slots of a family's components. Log-weights are log(n_k · predictive_k) up to a constant of the row.
+pub(crate) trait Scorer: Send {
+    type Family: Family;
+
+    /// Rows that are scored together.
+    fn batch(&self) -> usize;
+
+    fn family(&self) -> &Self::Family;
+
+    /// The share of the total above which a weight is recomputed in double precision, where single precision is too coarse.
+    fn refine_above(&self) -> Option<f64> {
+        None
+    }
+
+    /// Takes over the components, slot by slot; slots up to the next multiple of [`LANES`] are empty.
+    fn load(&mut self, components: &[Stats]);
+
+    /// Rows in each slot; 0 is a free slot. The length is a multiple of [`LANES`].
+    fn counts(&self) -> &[i64];
+
+    /// Adds [`LANES`] or more free slots.
+    fn grow(&mut self);
+
+    /// Makes `rows` the current batch and scores each against all slots, −∞ for free ones.
+    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, scores: &mut [[f32; LANES]]);
+
+    /// The current log-weight of a slot for a row of the batch; −∞ for a free slot.
+    fn log_weight(&self, in_batch: usize, slot: usize) -> f64;
+
+    /// The log-weight of the row's own slot with the row taken out; −∞ if it is alone there.
+    fn log_weight_without(&self, in_batch: usize, slot: usize) -> f64;
+
+    /// The log-predictive of the row under an empty component.
+    fn log_weight_new(&self, in_batch: usize) -> f64;
+
+    fn insert(&mut self, in_batch: usize, slot: usize);
+
+    fn remove(&mut self, in_batch: usize, slot: usize);
+}
+
+/// A sampler that sweeps in batches.
+pub(crate) struct Batched<S> {
+    scorer: S,
+    shard: Shard,
+    labels: Vec<u32>,
+    kernel: Kernel,
+    buffers: Buffers,
+}
+
+/// Reused from batch to batch: the sweep allocates nothing.
+#[derive(Default)]
+struct Buffers {
+    /// Row after row of the batch, all slots.
+    scores: Vec<[f32; LANES]>,
+    draw: Draw,
+    /// Slots that changed within the batch.
+    stale: Vec<usize>,
+    is_stale: Vec<bool>,
+    /// Free slots, the smallest last.
+    free: Vec<usize>,
+}
+
+impl<S: Scorer> Batched<S> {
+    pub(crate) fn new(scorer: S, shard: Shard, kernel: Kernel) -> Self {
+        let labels = vec![UNASSIGNED; shard.n_rows()];
+        Self { scorer, shard, labels, kernel, buffers: Buffers::default() }
+    }
+
+    /// The conditional of one row given all others, as the sweep draws from: slots, then a new component.
+    #[cfg(test)]
+    pub(crate) fn conditional(&mut self, row_ix: usize, alpha: f64) -> Vec<f64> {
+        struct ScoreOne<'a, S>(&'a mut Batched<S>, usize);
+        impl<S: Scorer> Task for ScoreOne<'_, S> {
+            type Output = ();
+            #[inline(always)]
+            fn run<A: Arithmetic>(self) {
+                self.0.buffers.open_batch::<A, S>(&mut self.0.scorer, &self.0.shard, self.1..self.1 + 1);
+            }
+        }
+        kernel::run(self.kernel, ScoreOne(self, row_ix));
+        let own = self.labels[row_ix];
+        let log_weight_own = self.buffers.refresh(&self.scorer, 0, own);
+        let log_weight_new = libm::log(alpha) + self.scorer.log_weight_new(0);
+        struct Weigh<'a>(&'a mut Draw, &'a [[f32; LANES]], f64, f64);
+        impl Task for Weigh<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run<A: Arithmetic>(self) {
+                self.0.weigh::<A>(self.1, self.2, self.3);
+            }
+        }
+        let Buffers { draw, scores, .. } = &mut self.buffers;
+        kernel::run(self.kernel, Weigh(draw, scores, log_weight_own, log_weight_new));
+        if let Some(share) = self.scorer.refine_above() {
+            draw.refine(share, |slot| self.scorer.log_weight(0, slot));
+        }
+        draw.probabilities((own != UNASSIGNED).then_some(own as usize))
+    }
+}
+
+impl Buffers {
+    /// Scores a batch.
+    #[inline(always)]
+    fn open_batch<A: Arithmetic, S: Scorer>(&mut self, scorer: &mut S, shard: &Shard, rows: Range<usize>) {
+        let n_slots = scorer.counts().len();
+        self.scores.resize(rows.len() * n_slots / LANES, [0.0; LANES]);
+        scorer.score::<A>(shard, rows, &mut self.scores);
+        self.stale.drain(..).for_each(|slot| self.is_stale[slot] = false);
+        self.is_stale.resize(n_slots, false);
+    }
+
+    /// The scores of one row of the batch.
+    #[inline(always)]
+    fn row<S: Scorer>(&mut self, scorer: &S, in_batch: usize) -> &mut [[f32; LANES]] {
+        let vectors = scorer.counts().len() / LANES;
+        &mut self.scores[in_batch * vectors..(in_batch + 1) * vectors]
+    }
+
+    /// Puts right what is stale in a row's scores. Its own component is taken out of them, and its log-weight without the row
+    /// is returned: most rows stay, so the draw asks for it first.
+    #[inline(always)]
+    fn refresh<S: Scorer>(&mut self, scorer: &S, in_batch: usize, own: u32) -> f64 {
+        for ix in 0..self.stale.len() {
+            let slot = self.stale[ix];
+            let log_weight = scorer.log_weight(in_batch, slot) as f32;
+            self.row(scorer, in_batch)[slot / LANES][slot % LANES] = log_weight;
+        }
+        if own == UNASSIGNED {
+            return f64::NEG_INFINITY;
+        }
+        let slot = own as usize;
+        self.row(scorer, in_batch)[slot / LANES][slot % LANES] = f32::NEG_INFINITY;
+        scorer.log_weight_without(in_batch, slot)
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, slot: usize) {
+        if !self.is_stale[slot] {
+            self.is_stale[slot] = true;
+            self.stale.push(slot);
+        }
+    }
+}
+
+/// A sweep, to be compiled for every kernel.
+struct Sweep<'a, S> {
+    sampler: &'a mut Batched<S>,
+    log_alpha: f64,
+    rng: &'a mut Stream,
+}
+
+impl<S: Scorer> Task for Sweep<'_, S> {
+    type Output = SweepInfo;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> SweepInfo {
+        let Batched { scorer, shard, labels, buffers, .. } = self.sampler;
+        buffers.free.clear();
+        buffers.free.extend((0..scorer.counts().len()).rev().filter(|&slot| scorer.counts()[slot] == 0));
+        let mut info = SweepInfo::default();
+        let mut first_row = 0;
+        while first_row < labels.len() {
+            let rows = first_row..(first_row + scorer.batch()).min(labels.len());
+            buffers.open_batch::<A, S>(scorer, shard, rows.clone());
+            let n_slots = scorer.counts().len();
+            // when the table has grown the scores no longer fit, and the rest of the batch is scored anew
+            while first_row < rows.end && scorer.counts().len() == n_slots {
+                let in_batch = first_row - rows.start;
+                take_row::<A, S>(scorer, buffers, in_batch, &mut labels[first_row], self.log_alpha, self.rng, &mut info);
+                first_row += 1;
+            }
+        }
+        info
+    }
+}
+
+/// Draws one row's component and moves the row there.
+#[inline(always)]
+fn take_row<A: Arithmetic, S: Scorer>(
+    scorer: &mut S,
+    buffers: &mut Buffers,
+    in_batch: usize,
+    label: &mut u32,
+    log_alpha: f64,
+    rng: &mut Stream,
+    info: &mut SweepInfo,
+) {
+    let own = *label;
+    let log_weight_own = buffers.refresh(scorer, in_batch, own);
+    let log_weight_new = log_alpha + scorer.log_weight_new(in_batch);
+    let vectors = scorer.counts().len() / LANES;
+    let scores = &buffers.scores[in_batch * vectors..(in_batch + 1) * vectors];
+    buffers.draw.weigh::<A>(scores, log_weight_own, log_weight_new);
+    if let Some(share) = scorer.refine_above() {
+        buffers.draw.refine(share, |slot| scorer.log_weight(in_batch, slot));
+    }
+    let choice = buffers.draw.pick(rng.uniform());
+    if choice == Choice::Own {
+        return;
+    }
+    if own != UNASSIGNED {
+        if choice == Choice::New && scorer.counts()[own as usize] == 1 {
+            // alone before, alone again
+            return;
+        }
+        scorer.remove(in_batch, own as usize);
+        buffers.mark(own as usize);
+        if scorer.counts()[own as usize] == 0 {
+            buffers.free.push(own as usize);
+        }
+    }
+    let slot = match choice {
+        Choice::Slot(slot) => slot,
+        Choice::Own => unreachable!("a row that stays has returned"),
+        Choice::New => {
+            info.births += 1;
+            buffers.free_slot(scorer)
+        }
+    };
+    scorer.insert(in_batch, slot);
+    buffers.mark(slot);
+    *label = slot as u32;
+    info.moved += 1;
+}
+
+impl Buffers {
+    #[cold]
+    fn free_slot<S: Scorer>(&mut self, scorer: &mut S) -> usize {
+        if self.free.is_empty() {
+            let n_before = scorer.counts().len();
+            scorer.grow();
+            self.free.extend((n_before..scorer.counts().len()).rev());
+            self.is_stale.resize(scorer.counts().len(), false);
+        }
+        self.free.pop().expect("a table that has grown has free slots")
+    }
+}
+
+/// Argmax of a whole shard, to be compiled for every kernel.
+struct Assign<'a, S> {
+    sampler: &'a mut Batched<S>,
+}
+
+/// Scores this close to the best are compared again in double precision.
+const NEAR: f32 = 0.01;
+
+impl<S: Scorer> Task for Assign<'_, S> {
+    type Output = Vec<Assignment>;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> Vec<Assignment> {
+        let Batched { scorer, shard, buffers, .. } = self.sampler;
+        let n_rows = shard.n_rows();
+        let mut assignments = Vec::with_capacity(n_rows);
+        for first_row in (0..n_rows).step_by(scorer.batch()) {
+            let rows = first_row..(first_row + scorer.batch()).min(n_rows);
+            buffers.open_batch::<A, S>(scorer, shard, rows.clone());
+            assignments.extend((0..rows.len()).map(|in_batch| assign_row(scorer, buffers, in_batch)));
+        }
+        assignments
+    }
+}
+
+fn assign_row<S: Scorer>(scorer: &S, buffers: &mut Buffers, in_batch: usize) -> Assignment {
+    let scores = buffers.row(scorer, in_batch).as_flattened();
+    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let near = (0..scores.len()).filter(|&slot| scores[slot] >= largest - NEAR);
+    let (mut label, mut best) = (0, f64::NEG_INFINITY);
+    for slot in near {
+        let log_weight = scorer.log_weight(in_batch, slot);
+        if log_weight > best {
+            (label, best) = (slot, log_weight);
+        }
+    }
+    let total: f64 = scores.iter().map(|&score| libm::exp(f64::from(score) - best)).sum();
+    Assignment { label: label as u32, certainty: (1.0 / total).min(1.0) as f32 }
+}
+
+impl<S: Scorer> Sampler for Batched<S> {
+    fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
+    fn set_labels(&mut self, labels: Vec<u32>) {
+        assert_eq!(labels.len(), self.shard.n_rows(), "one label a row");
+        self.labels = labels;
+    }
+
+    fn load(&mut self, components: &[Stats]) {
+        self.scorer.load(components);
+    }
+
+    fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {
+        let kernel = self.kernel;
+        kernel::run(kernel, Sweep { sampler: self, log_alpha: libm::log(alpha), rng })
+    }
+
+    fn contributions(&self) -> Vec<Stats> {
+        reference::contributions(self.scorer.family(), &self.shard, &self.labels, self.scorer.counts().len())
+    }
+
+    fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {
+        self.scorer.load(components);
+        kernel::run(self.kernel, Assign { sampler: self })
+    }
+
+    fn sum_log_base(&self) -> f64 {
+        self.shard.rows().map(|row| self.scorer.family().log_base_measure(row)).sum()
+    }
+}

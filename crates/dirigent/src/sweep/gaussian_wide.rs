@@ -1,0 +1,362 @@
+//! The fast scorer of spherical Gaussians with many columns: a matrix product with the weights folded in.
+//!
+//! With κ = κ₀ + n and t = κ₀m₀ + Σx (all about the offset), and −‖x‖²/2σ² left out because it is the same for all components,
+//!
+//! log w = [ln n − D/2 ln((κ+1)/κ) − s‖t‖²/κ] + s(2 x·t + ‖x‖²), s = 1/2σ²(κ+1):
+//!
+//! a constant and a scale for each slot, and a product with the scaled sums. The table of these is in single precision; t, ‖t‖² and
+//! everything that changes within a batch are in double precision.
+
+use std::ops::Range;
+
+use super::batch::Scorer;
+use super::kernel::{Arithmetic, LANES};
+use super::log_base::LogBases;
+use crate::family::{Conjugate, GaussianFixed};
+use crate::rows::{Row, Shard};
+use crate::stats::Stats;
+
+/// Rows of one tile of the product: 6 × 16 sums stay in registers.
+const TILE: usize = 6;
+/// Rows of a batch: their tiles and scores stay in the second-level cache.
+const BATCH: usize = 8 * TILE;
+/// Columns that are summed on their own before they join the total: short sums round less.
+const CHUNK: usize = 64;
+/// Weights with a larger share are recomputed in double precision; the more columns, the coarser single precision is.
+const REFINE_ABOVE: f64 = 0.02;
+const REFINE_ABOVE_MANY_COLUMNS: f64 = 0.001;
+
+/// Scores rows against spherical Gaussians.
+pub(crate) struct GaussianWideScorer {
+    family: GaussianFixed,
+    n_columns: usize,
+    prior_rows: f64,
+    /// 1/2σ².
+    half_precision: f64,
+    /// κ₀m₀ and its square.
+    prior_sum: Vec<f64>,
+    prior_square: f64,
+    /// Constant and scale of an empty component.
+    weigh_empty: (f64, f64),
+    log_bases: LogBases,
+    slots: Slots,
+    batch: Batch,
+}
+
+/// The components, slot by slot.
+#[derive(Default)]
+struct Slots {
+    counts: Vec<i64>,
+    /// t, `n_columns` numbers a slot.
+    sums: Vec<f64>,
+    /// ‖t‖².
+    squares: Vec<f64>,
+    constants: Vec<f64>,
+    scales: Vec<f64>,
+    /// 2st in single precision: panels of [`LANES`] slots, column after column.
+    table: Vec<[f32; LANES]>,
+    /// Constants in single precision, −∞ for a free slot.
+    table_constants: Vec<[f32; LANES]>,
+    table_scales: Vec<[f32; LANES]>,
+    /// Slots whose part of the table is out of date.
+    stale: Vec<usize>,
+    is_stale: Vec<bool>,
+}
+
+/// The rows of the current batch, about the offset.
+#[derive(Default)]
+struct Batch {
+    rows: Vec<f64>,
+    squares: Vec<f64>,
+    prior_dots: Vec<f64>,
+    /// In tiles of [`TILE`] rows, column after column.
+    tiles: Vec<[f32; TILE]>,
+}
+
+impl GaussianWideScorer {
+    pub(crate) fn new(family: GaussianFixed) -> Self {
+        let prior_rows = family.prior_rows();
+        let prior_sum: Vec<f64> = family.centred_prior_mean().map(|mean| prior_rows * mean).collect();
+        let mut scorer = Self {
+            n_columns: family.stats_len(),
+            prior_rows,
+            half_precision: 0.5 * family.noise_sd.powi(-2),
+            prior_square: dot(&prior_sum, &prior_sum),
+            prior_sum,
+            weigh_empty: (0.0, 0.0),
+            log_bases: LogBases::new(&family),
+            slots: Slots::default(),
+            batch: Batch::default(),
+            family,
+        };
+        scorer.weigh_empty = scorer.weigh(0, scorer.prior_square);
+        scorer
+    }
+
+    /// Constant and scale of a component of `count` rows and a given ‖t‖².
+    #[inline(always)]
+    fn weigh(&self, count: i64, square: f64) -> (f64, f64) {
+        let rows = self.prior_rows + count as f64;
+        let scale = self.half_precision / (rows + 1.0);
+        (self.log_bases.of(count) - scale * square / rows, scale)
+    }
+
+    #[inline(always)]
+    fn dot(&self, in_batch: usize, slot: usize) -> f64 {
+        let columns = |ix: usize| ix * self.n_columns..(ix + 1) * self.n_columns;
+        dot(&self.batch.rows[columns(in_batch)], &self.slots.sums[columns(slot)])
+    }
+
+    /// Recomputes what depends on the slot's count and sums.
+    #[inline(always)]
+    fn refresh_slot(&mut self, slot: usize) {
+        let sums = &self.slots.sums[slot * self.n_columns..(slot + 1) * self.n_columns];
+        let square = dot(sums, sums);
+        self.slots.squares[slot] = square;
+        (self.slots.constants[slot], self.slots.scales[slot]) = self.weigh(self.slots.counts[slot], square);
+    }
+
+    /// Brings the table up to date with the slots that changed.
+    fn refresh_table(&mut self) {
+        while let Some(slot) = self.slots.stale.pop() {
+            self.slots.is_stale[slot] = false;
+            self.write_table(slot);
+        }
+    }
+
+    fn write_table(&mut self, slot: usize) {
+        let (panel, lane, n_columns) = (slot / LANES, slot % LANES, self.n_columns);
+        let slots = &mut self.slots;
+        let is_free = slots.counts[slot] == 0;
+        let scale = if is_free { 0.0 } else { slots.scales[slot] };
+        let table = &mut slots.table[panel * n_columns..(panel + 1) * n_columns];
+        for (vector, sum) in table.iter_mut().zip(&slots.sums[slot * n_columns..]) {
+            vector[lane] = (2.0 * scale * sum) as f32;
+        }
+        slots.table_scales[panel][lane] = scale as f32;
+        slots.table_constants[panel][lane] = if is_free { f32::NEG_INFINITY } else { slots.constants[slot] as f32 };
+    }
+
+    /// Adds or takes out a row.
+    #[inline(always)]
+    fn change(&mut self, in_batch: usize, slot: usize, sign: f64) {
+        let n_columns = self.n_columns;
+        self.slots.counts[slot] += sign as i64;
+        let row = &self.batch.rows[in_batch * n_columns..(in_batch + 1) * n_columns];
+        let sums = &mut self.slots.sums[slot * n_columns..(slot + 1) * n_columns];
+        if self.slots.counts[slot] == 0 {
+            // exactly the prior, not the prior up to rounding
+            sums.copy_from_slice(&self.prior_sum);
+        } else {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += sign * x);
+        }
+        self.refresh_slot(slot);
+        if !self.slots.is_stale[slot] {
+            self.slots.is_stale[slot] = true;
+            self.slots.stale.push(slot);
+        }
+    }
+
+    /// Copies the rows of a batch about the offset, in double precision and in tiles of single precision.
+    #[inline(always)]
+    fn gather(&mut self, shard: &Shard, rows: Range<usize>) {
+        let n_columns = self.n_columns;
+        let batch = &mut self.batch;
+        batch.rows.resize(rows.len() * n_columns, 0.0);
+        batch.tiles.resize(rows.len().div_ceil(TILE) * n_columns, [0.0; TILE]);
+        batch.squares.clear();
+        batch.prior_dots.clear();
+        for (in_batch, row_ix) in rows.enumerate() {
+            let row = &mut batch.rows[in_batch * n_columns..(in_batch + 1) * n_columns];
+            match shard.row(row_ix) {
+                Row::F32(numbers) => self.family.centre(numbers, row),
+                Row::F64(numbers) => self.family.centre(numbers, row),
+                Row::Counts(_) => panic!("a Gaussian has dense rows"),
+            }
+            let tile = &mut batch.tiles[in_batch / TILE * n_columns..];
+            tile.iter_mut().zip(&*row).for_each(|(column, x)| column[in_batch % TILE] = *x as f32);
+            batch.squares.push(dot(row, row));
+            let prior_dot = if self.prior_square == 0.0 { 0.0 } else { dot(row, &self.prior_sum) };
+            batch.prior_dots.push(prior_dot);
+        }
+    }
+
+    /// The product of the batch with all panels, in tiles.
+    #[inline(always)]
+    fn multiply<A: Arithmetic>(&self, n_rows: usize, scores: &mut [[f32; LANES]]) {
+        let (n_columns, n_panels, slots) = (self.n_columns, self.slots.table_constants.len(), &self.slots);
+        for panel in 0..n_panels {
+            let means = &slots.table[panel * n_columns..(panel + 1) * n_columns];
+            let (constants, scales) = (&slots.table_constants[panel], &slots.table_scales[panel]);
+            for (tile_ix, x) in self.batch.tiles.chunks_exact(n_columns).enumerate() {
+                let first = tile_ix * TILE;
+                let mut row_squares = [0.0; TILE];
+                for (single, square) in row_squares.iter_mut().zip(&self.batch.squares[first..]) {
+                    *single = *square as f32;
+                }
+                let sums = tile::<A>(x, means, constants, scales, &row_squares);
+                for (row, sums) in sums.iter().take(n_rows - first).enumerate() {
+                    scores[(first + row) * n_panels + panel] = *sums;
+                }
+            }
+        }
+    }
+}
+
+/// A dot product in four independent sums, so that it vectorises without reordering by the compiler.
+#[inline(always)]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((quads_a, rest_a), (quads_b, rest_b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (a, b) in quads_a.iter().zip(quads_b) {
+        for lane in 0..4 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
+/// One tile of the product, on top of the constants.
+#[inline(always)]
+fn tile<A: Arithmetic>(
+    rows: &[[f32; TILE]],
+    panel: &[[f32; LANES]],
+    constants: &[f32; LANES],
+    scales: &[f32; LANES],
+    row_squares: &[f32; TILE],
+) -> [[f32; LANES]; TILE] {
+    let mut total = [[0.0; LANES]; TILE];
+    for row in 0..TILE {
+        for lane in 0..LANES {
+            total[row][lane] = A::mul_add(row_squares[row], scales[lane], constants[lane]);
+        }
+    }
+    if rows.len() <= CHUNK {
+        return multiply_add::<A>(rows, panel, total);
+    }
+    for (rows, panel) in rows.chunks(CHUNK).zip(panel.chunks(CHUNK)) {
+        let part = multiply_add::<A>(rows, panel, [[0.0; LANES]; TILE]);
+        for row in 0..TILE {
+            for lane in 0..LANES {
+                total[row][lane] += part[row][lane];
+            }
+        }
+    }
+    total
+}
+
+#[inline(always)]
+fn multiply_add<A: Arithmetic>(
+    rows: &[[f32; TILE]],
+    panel: &[[f32; LANES]],
+    mut sums: [[f32; LANES]; TILE],
+) -> [[f32; LANES]; TILE] {
+    for (x, means) in rows.iter().zip(panel) {
+        for row in 0..TILE {
+            for lane in 0..LANES {
+                sums[row][lane] = A::mul_add(x[row], means[lane], sums[row][lane]);
+            }
+        }
+    }
+    sums
+}
+
+impl Scorer for GaussianWideScorer {
+    type Family = GaussianFixed;
+
+    fn family(&self) -> &GaussianFixed {
+        &self.family
+    }
+
+    #[inline(always)]
+    fn batch(&self) -> usize {
+        BATCH
+    }
+
+    #[inline(always)]
+    fn refine_above(&self) -> Option<f64> {
+        Some(if self.n_columns <= CHUNK { REFINE_ABOVE } else { REFINE_ABOVE_MANY_COLUMNS })
+    }
+
+    fn load(&mut self, components: &[Stats]) {
+        self.slots = Slots::default();
+        while self.slots.counts.len() < components.len().max(1) {
+            self.grow();
+        }
+        for (slot, stats) in components.iter().enumerate() {
+            self.slots.counts[slot] = stats.count;
+            let sums = &mut self.slots.sums[slot * self.n_columns..(slot + 1) * self.n_columns];
+            sums.iter_mut().zip(stats.dense()).for_each(|(sum, of_rows)| *sum += of_rows);
+        }
+        self.log_bases.prepare(&self.slots.counts);
+        for slot in 0..components.len() {
+            self.refresh_slot(slot);
+            self.write_table(slot);
+        }
+    }
+
+    #[inline(always)]
+    fn counts(&self) -> &[i64] {
+        &self.slots.counts
+    }
+
+    fn grow(&mut self) {
+        let slots = &mut self.slots;
+        let n_slots = slots.counts.len() + LANES;
+        slots.counts.resize(n_slots, 0);
+        slots.is_stale.resize(n_slots, false);
+        for per_slot in [&mut slots.squares, &mut slots.constants, &mut slots.scales] {
+            per_slot.resize(n_slots, 0.0);
+        }
+        for _ in 0..LANES {
+            slots.sums.extend_from_slice(&self.prior_sum);
+        }
+        slots.table.resize(n_slots / LANES * self.n_columns, [0.0; LANES]);
+        slots.table_constants.push([f32::NEG_INFINITY; LANES]);
+        slots.table_scales.push([0.0; LANES]);
+    }
+
+    #[inline(always)]
+    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, scores: &mut [[f32; LANES]]) {
+        self.refresh_table();
+        self.gather(shard, rows.clone());
+        self.multiply::<A>(rows.len(), scores);
+    }
+
+    #[inline(always)]
+    fn log_weight(&self, in_batch: usize, slot: usize) -> f64 {
+        if self.slots.counts[slot] == 0 {
+            return f64::NEG_INFINITY;
+        }
+        let linear = 2.0 * self.dot(in_batch, slot) + self.batch.squares[in_batch];
+        self.slots.constants[slot] + self.slots.scales[slot] * linear
+    }
+
+    #[inline(always)]
+    fn log_weight_without(&self, in_batch: usize, slot: usize) -> f64 {
+        let count = self.slots.counts[slot] - 1;
+        if count == 0 {
+            return f64::NEG_INFINITY;
+        }
+        let (dot, row_square) = (self.dot(in_batch, slot), self.batch.squares[in_batch]);
+        let (constant, scale) = self.weigh(count, self.slots.squares[slot] - 2.0 * dot + row_square);
+        constant + scale * (2.0 * dot - row_square)
+    }
+
+    #[inline(always)]
+    fn log_weight_new(&self, in_batch: usize) -> f64 {
+        let (constant, scale) = self.weigh_empty;
+        constant + scale * (2.0 * self.batch.prior_dots[in_batch] + self.batch.squares[in_batch])
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, in_batch: usize, slot: usize) {
+        self.change(in_batch, slot, 1.0);
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, in_batch: usize, slot: usize) {
+        self.change(in_batch, slot, -1.0);
+    }
+}

@@ -1,0 +1,256 @@
+//! Which instructions the sweep uses: one of the two modules that may use `unsafe`.
+//!
+//! The hot code is plain Rust over arrays of [`LANES`] numbers, written once and compiled once per instruction set: a
+//! [`Task`] is inlined into a function that has the instruction set switched on. The only `unsafe` is the call of such a function
+//! after the processor was asked. Kernels differ in nothing but whether a multiply-add is rounded once or twice.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, InputError, Result};
+
+/// The width of the arrays the hot code works on: one AVX-512 register, two of AVX2, four of SSE2 or NEON.
+pub(crate) const LANES: usize = 16;
+
+/// The instruction sets there is code for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kernel {
+    /// What every processor of the architecture has.
+    Portable,
+    /// AVX2 and fused multiply-add (x86-64).
+    Avx2,
+    /// AVX-512 (x86-64).
+    Avx512,
+    /// NEON with fused multiply-add (AArch64).
+    Neon,
+}
+
+const ALL: [Kernel; 4] = [Kernel::Portable, Kernel::Avx2, Kernel::Avx512, Kernel::Neon];
+
+impl Kernel {
+    /// The best kernel this machine has.
+    pub fn best() -> Self {
+        *ALL.iter().rev().find(|kernel| kernel.is_available()).expect("the portable kernel is always there")
+    }
+
+    /// Whether this machine has the instructions.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => Self::Avx2.is_available() && is_x86_feature_detected!("avx512f"),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => true,
+            #[allow(unreachable_patterns)] // which are left depends on the architecture
+            _ => false,
+        }
+    }
+
+    /// `auto`, or a name; an error if this machine does not have it.
+    pub fn choose(name: &str) -> Result<Self> {
+        if name == "auto" {
+            return Ok(Self::best());
+        }
+        let kernel: Self = name.parse()?;
+        if kernel.is_available() {
+            return Ok(kernel);
+        }
+        let available: Vec<_> = ALL.iter().filter(|kernel| kernel.is_available()).map(Self::to_string).collect();
+        Err(InputError::new(format!("--kernel {kernel}: this machine does not have these instructions"))
+            .hint(format!("it has {}; --kernel auto takes the best", available.join(", ")))
+            .into())
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+        })
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = ALL.into_iter().find(|kernel| kernel.to_string() == name);
+        found.ok_or_else(|| {
+            InputError::new(format!("--kernel must be auto, portable, avx2, avx512 or neon, got {name}")).into()
+        })
+    }
+}
+
+/// How a kernel rounds.
+pub(crate) trait Arithmetic {
+    /// a·b + c.
+    fn mul_add(a: f32, b: f32, c: f32) -> f32;
+}
+
+/// Multiply, round, add, round.
+pub(crate) struct Separate;
+/// Multiply, add, round once.
+pub(crate) struct Fused;
+
+impl Arithmetic for Separate {
+    #[inline(always)]
+    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+        a * b + c
+    }
+}
+
+impl Arithmetic for Fused {
+    #[inline(always)]
+    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+/// Work to be compiled for every instruction set. `run` must be `#[inline(always)]`, and so must all it calls that is hot.
+pub(crate) trait Task {
+    type Output;
+    fn run<A: Arithmetic>(self) -> Self::Output;
+}
+
+/// Runs a task with the instructions of a kernel, which must be available.
+pub(crate) fn run<T: Task>(kernel: Kernel, task: T) -> T::Output {
+    assert!(kernel.is_available(), "{kernel} instructions on a machine that has none");
+    match kernel {
+        // SAFETY: the processor has the instructions, as was just asserted.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => unsafe { run_avx2(task) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 => unsafe { run_avx512(task) },
+        // fused multiply-add and NEON are part of the architecture
+        #[cfg(target_arch = "aarch64")]
+        Kernel::Neon => task.run::<Fused>(),
+        _ => task.run::<Separate>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<T: Task>(task: T) -> T::Output {
+    task.run::<Fused>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn run_avx512<T: Task>(task: T) -> T::Output {
+    task.run::<Fused>()
+}
+
+/// exp(x) for x ≤ 88, exactly 0 below −87; the relative error is below 2e-7.
+#[inline(always)]
+pub(crate) fn exp<A: Arithmetic>(x: f32) -> f32 {
+    const LOG2_E: f32 = std::f32::consts::LOG2_E;
+    // ln 2 in two parts, the first with few digits: n · LN2_HIGH is exact
+    const LN2_HIGH: f32 = 0.693_359_4;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    // adding it leaves the nearest whole number in the low bits
+    const ROUND: f32 = 12_582_912.0;
+    let shifted = A::mul_add(x, LOG2_E, ROUND);
+    let whole = shifted - ROUND;
+    let r = A::mul_add(whole, -LN2_LOW, A::mul_add(whole, -LN2_HIGH, x));
+    // minimax coefficients of (exp(r) − 1 − r)/r² on |r| ≤ ln 2 / 2
+    let p = A::mul_add(1.987_569_1e-4, r, 1.398_199_9e-3);
+    let p = A::mul_add(p, r, 8.333_452e-3);
+    let p = A::mul_add(p, r, 4.166_579_6e-2);
+    let p = A::mul_add(p, r, 1.666_666_5e-1);
+    let p = A::mul_add(p, r, 0.5);
+    let fraction = A::mul_add(p, r * r, r) + 1.0;
+    // 2^whole by its exponent bits
+    let power = f32::from_bits(shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23);
+    if x < -87.0 { 0.0 } else { fraction * power }
+}
+
+/// ln(x) for a positive normal x; the error is a few units in the last place.
+#[inline(always)]
+pub(crate) fn log(x: f64) -> f64 {
+    const EXPONENT_ONE: u64 = 0x3ff0_0000_0000_0000;
+    // 2⁵² + 1023: the exponent's bits put below it become a whole number
+    const BIAS: f64 = 4_503_599_627_370_496.0 + 1023.0;
+    let bits = x.to_bits();
+    let exponent = f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000) - BIAS;
+    let mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | EXPONENT_ONE);
+    let high = mantissa > std::f64::consts::SQRT_2;
+    let mantissa = if high { 0.5 * mantissa } else { mantissa };
+    let exponent = if high { exponent + 1.0 } else { exponent };
+    // ln m = 2 artanh((m−1)/(m+1)), |s| below 0.172
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let z = s * s;
+    let mut series = 1.0 / 21.0;
+    for denominator in [19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0] {
+        series = series * z + 1.0 / denominator;
+    }
+    exponent * std::f64::consts::LN_2 + 2.0 * s * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct ExpOf<'a>(&'a mut [f32]);
+
+    impl Task for ExpOf<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<A: Arithmetic>(self) {
+            self.0.iter_mut().for_each(|x| *x = exp::<A>(*x));
+        }
+    }
+
+    #[test]
+    fn exp_is_accurate_over_its_whole_range_on_every_kernel() {
+        // every 100th single between −87 and 88: exhaustive in exponents, dense in fractions
+        let positive = (0..88.0f32.to_bits()).step_by(997).map(f32::from_bits);
+        let inputs: Vec<f32> = positive.flat_map(|x| [x, -x]).filter(|x| *x >= -87.0).collect();
+        for kernel in ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            let mut outputs = inputs.clone();
+            run(kernel, ExpOf(&mut outputs));
+            for (x, y) in inputs.iter().zip(&outputs) {
+                let exact = libm::exp(f64::from(*x));
+                let error = (f64::from(*y) - exact).abs() / exact;
+                assert!(error < 2e-7, "{kernel}: exp({x}) = {y}, off by {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn exp_of_hopeless_weights_is_nothing() {
+        let mut outputs = [-87.5, -1e30, f32::NEG_INFINITY];
+        run(Kernel::best(), ExpOf(&mut outputs));
+        assert_eq!(outputs, [0.0; 3]);
+    }
+
+    #[test]
+    fn log_is_accurate_over_its_whole_range() {
+        let mut worst: f64 = 0.0;
+        for x in (0..2_000_000u64).map(|i| f64::from_bits(0x0010_0000_0000_0000 + i * 4_607_182_418_800)) {
+            worst = worst.max((log(x) - libm::log(x)).abs() / libm::log(x).abs().max(1.0));
+        }
+        for x in (1..1_000_000u32).map(|i| 0.5 + f64::from(i) * 1e-6) {
+            worst = worst.max((log(x) - libm::log(x)).abs());
+        }
+        assert!(worst < 5e-16, "off by {worst}");
+    }
+
+    #[test]
+    fn a_kernel_is_chosen_by_name_or_refused() {
+        assert_eq!(Kernel::choose("portable").unwrap(), Kernel::Portable);
+        assert_eq!(Kernel::choose("auto").unwrap(), Kernel::best());
+        assert!(Kernel::choose("sse9").unwrap_err().to_string().contains("got sse9"));
+        let missing = ALL.into_iter().find(|kernel| !kernel.is_available()).expect("no machine has NEON and AVX");
+        assert!(Kernel::choose(&missing.to_string()).unwrap_err().hint().unwrap().contains("portable"));
+    }
+}

@@ -1,0 +1,98 @@
+//! The collapsed Gibbs sweep (Eq. 3): every row in turn is taken out and drawn afresh from
+//! { n_k · predictive_k } ∪ { α · predictive of the empty component }, and put back.
+//!
+//! [`Sampler`] is what a worker holds: a shard, its labels and the local version of the components. [`reference`] is the
+//! slow, obvious sampler that works for every family and that every fast one is compared with.
+
+mod batch;
+mod draw;
+mod gaussian_narrow;
+mod gaussian_wide;
+mod kernel;
+mod log_base;
+mod multinomial;
+pub mod reference;
+#[cfg(test)]
+mod tests;
+
+pub use kernel::Kernel;
+
+use batch::Batched;
+
+use crate::family::Conjugate;
+use crate::model::Model;
+use crate::rng::Stream;
+use crate::rows::Shard;
+use crate::stats::Stats;
+
+/// Up to how many columns a Gaussian is scored by distances, a row at a time.
+const NARROW: usize = 8;
+
+/// The label of a row that is in no component yet.
+pub const UNASSIGNED: u32 = u32::MAX;
+
+/// What a sweep did; the algorithm never reads it back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SweepInfo {
+    /// Rows that changed their component.
+    pub moved: u64,
+    /// Components that were opened.
+    pub births: u64,
+}
+
+/// The most probable component of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assignment {
+    /// The component.
+    pub label: u32,
+    /// Its probability among the existing components.
+    pub certainty: f32,
+}
+
+/// A shard with its labels and the local version of the components. Labels are slots of the local version.
+pub trait Sampler: Send {
+    /// The component of each row, or [`UNASSIGNED`].
+    fn labels(&self) -> &[u32];
+
+    /// Replaces the labels; the local version must be loaded anew.
+    fn set_labels(&mut self, labels: Vec<u32>);
+
+    /// Loads the local version: slot k holds everything that is known of component k, this shard's rows included.
+    fn load(&mut self, components: &[Stats]);
+
+    /// Draws every row's component once, in order.
+    fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo;
+
+    /// The statistics of this shard's own rows, slot by slot, recomputed from the labels in row order: a pure function
+    /// of the labels, so nothing drifts.
+    fn contributions(&self) -> Vec<Stats>;
+
+    /// argmax_k n_k · predictive(x|S_k) for every row, no new component, ties to the smaller number.
+    fn assign(&mut self, components: &[Stats]) -> Vec<Assignment>;
+
+    /// Σ log h(x) over the shard.
+    fn sum_log_base(&self) -> f64;
+}
+
+/// The fast sampler of a model over a shard.
+pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
+    match model {
+        Model::GaussianFixed(family) if family.stats_len() <= NARROW => {
+            Box::new(Batched::new(gaussian_narrow::GaussianNarrowScorer::new(family.clone()), shard, kernel))
+        }
+        Model::GaussianFixed(family) => {
+            Box::new(Batched::new(gaussian_wide::GaussianWideScorer::new(family.clone()), shard, kernel))
+        }
+        Model::Multinomial(family) => {
+            Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
+        }
+    }
+}
+
+/// The slow twin of [`sampler`].
+pub fn reference_sampler(model: &Model, shard: Shard) -> Box<dyn Sampler> {
+    match model {
+        Model::GaussianFixed(family) => Box::new(reference::Reference::new(family.clone(), shard)),
+        Model::Multinomial(family) => Box::new(reference::Reference::new(family.clone(), shard)),
+    }
+}

@@ -1,0 +1,132 @@
+//! The slow twin: collapsed Gibbs as the paper writes it, in double precision, for any family.
+
+use super::{Assignment, Sampler, SweepInfo, UNASSIGNED};
+use crate::family::Family;
+use crate::rng::Stream;
+use crate::rows::{Row, Shard};
+use crate::special::log_sum_exp;
+use crate::stats::Stats;
+
+/// The reference sampler of a family.
+#[derive(Debug)]
+pub struct Reference<F> {
+    family: F,
+    shard: Shard,
+    labels: Vec<u32>,
+    components: Vec<Stats>,
+}
+
+impl<F: Family> Reference<F> {
+    /// A sampler with all rows unassigned and no components.
+    pub fn new(family: F, shard: Shard) -> Self {
+        let labels = vec![UNASSIGNED; shard.n_rows()];
+        Self { family, shard, labels, components: Vec::new() }
+    }
+
+    fn sweep_row(&mut self, row_ix: usize, alpha: f64, log_weights: &mut Vec<f64>, rng: &mut Stream) -> SweepInfo {
+        let row = self.shard.row(row_ix);
+        let own = self.labels[row_ix];
+        let mut was_alone = false;
+        if own != UNASSIGNED {
+            let stats = &mut self.components[own as usize];
+            self.family.remove_row(row, stats);
+            was_alone = stats.count == 0;
+            if was_alone {
+                // exactly empty, not empty up to rounding
+                *stats = self.family.empty_stats();
+            }
+        }
+        conditional(&self.family, row, &self.components, alpha, log_weights);
+        let mut choice = rng.categorical(log_weights);
+        let born = choice == self.components.len();
+        if born {
+            // a row that was alone and opens a component again has not moved
+            choice = if was_alone { own as usize } else { free_slot(&self.family, &mut self.components) };
+        }
+        self.family.add_row(row, &mut self.components[choice]);
+        self.labels[row_ix] = choice as u32;
+        SweepInfo { moved: u64::from(choice as u32 != own), births: u64::from(born && !was_alone) }
+    }
+}
+
+fn free_slot<F: Family>(family: &F, components: &mut Vec<Stats>) -> usize {
+    let free = components.iter().position(|stats| stats.count == 0);
+    free.unwrap_or_else(|| {
+        components.push(family.empty_stats());
+        components.len() - 1
+    })
+}
+
+/// Logs of n_k · predictive_k, −∞ for an empty slot; the last one is α · predictive of the empty component.
+pub fn conditional<F: Family>(family: &F, row: Row<'_>, components: &[Stats], alpha: f64, log_weights: &mut Vec<f64>) {
+    log_weights.clear();
+    log_weights.extend(components.iter().map(|stats| log_weight(family, row, stats)));
+    log_weights.push(libm::log(alpha) + family.log_predictive(row, &family.empty_stats()));
+}
+
+fn log_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats) -> f64 {
+    if stats.count == 0 {
+        return f64::NEG_INFINITY;
+    }
+    libm::log(stats.count as f64) + family.log_predictive(row, stats)
+}
+
+/// The statistics of a shard's rows by label, in row order.
+pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slots: usize) -> Vec<Stats> {
+    let mut stats = vec![family.empty_stats(); n_slots];
+    for (row, &label) in shard.rows().zip(labels) {
+        if label != UNASSIGNED {
+            family.add_row(row, &mut stats[label as usize]);
+        }
+    }
+    stats
+}
+
+impl<F: Family + Send> Sampler for Reference<F> {
+    fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
+    fn set_labels(&mut self, labels: Vec<u32>) {
+        assert_eq!(labels.len(), self.shard.n_rows(), "one label a row");
+        self.labels = labels;
+    }
+
+    fn load(&mut self, components: &[Stats]) {
+        self.components = components.to_vec();
+    }
+
+    fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {
+        let mut log_weights = Vec::new();
+        let mut total = SweepInfo::default();
+        for row_ix in 0..self.shard.n_rows() {
+            let info = self.sweep_row(row_ix, alpha, &mut log_weights, rng);
+            total.moved += info.moved;
+            total.births += info.births;
+        }
+        total
+    }
+
+    fn contributions(&self) -> Vec<Stats> {
+        contributions(&self.family, &self.shard, &self.labels, self.components.len())
+    }
+
+    fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {
+        let assign_row = |row| {
+            let log_weights: Vec<f64> = components.iter().map(|stats| log_weight(&self.family, row, stats)).collect();
+            let mut best = 0;
+            for (ix, log_weight) in log_weights.iter().enumerate() {
+                if *log_weight > log_weights[best] {
+                    best = ix;
+                }
+            }
+            let certainty = libm::exp(log_weights[best] - log_sum_exp(&log_weights)) as f32;
+            Assignment { label: best as u32, certainty }
+        };
+        self.shard.rows().map(assign_row).collect()
+    }
+
+    fn sum_log_base(&self) -> f64 {
+        self.shard.rows().map(|row| self.family.log_base_measure(row)).sum()
+    }
+}

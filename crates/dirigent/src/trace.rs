@@ -1,0 +1,121 @@
+//! What a run reports of each cycle, and the `trace.csv` it is written to.
+//!
+//! A [`CycleInfo`] is only reported: no method ever reads one back.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The first line of `trace.csv`.
+pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,\
+                          moved,births,merges,splits,bytes,messages,observed_bytes";
+
+/// One cycle, as it is reported.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CycleInfo {
+    /// The number of the cycle, from 1.
+    pub cycle: u64,
+    /// Wall time since the run began, at the end of the cycle.
+    pub seconds: f64,
+    /// The same on the clock of a simulated cluster.
+    pub virtual_seconds: Option<f64>,
+    /// Wall time of the cycle's sweeps.
+    pub sweep_seconds: f64,
+    /// Wall time of the cycle's consolidation.
+    pub coordinator_seconds: f64,
+    /// The logarithm of the joint density of rows and labels.
+    pub log_joint: f64,
+    /// The number of components.
+    pub k: usize,
+    /// The concentration α.
+    pub alpha: f64,
+    /// Variation of information between state and truth, in nats, where the truth is known.
+    pub vi: Option<f64>,
+    /// Rows that changed their component.
+    pub moved: u64,
+    /// Components that were born.
+    pub births: u64,
+    /// Components that were merged away.
+    pub merges: u64,
+    /// Components that were split.
+    pub splits: u64,
+    /// Bytes that the algorithm sent in the cycle.
+    pub bytes: u64,
+    /// Messages that the algorithm sent in the cycle.
+    pub messages: u64,
+    /// Bytes that were sent only to be looked at: VI, draws, labels, samples.
+    pub observed_bytes: u64,
+}
+
+/// Writes `trace.csv`, a line a cycle, so that the file is valid while the run goes on.
+#[derive(Debug)]
+pub struct TraceWriter {
+    path: PathBuf,
+    file: File,
+}
+
+impl TraceWriter {
+    /// Creates the file and writes its header.
+    pub fn create(path: &Path) -> Result<Self> {
+        let file = File::create(path).map_err(|source| Error::io("cannot create", path, source))?;
+        let mut trace = Self { path: path.to_path_buf(), file };
+        trace.write_line(HEADER)?;
+        Ok(trace)
+    }
+
+    /// Appends a cycle.
+    pub fn write(&mut self, info: &CycleInfo) -> Result<()> {
+        self.write_line(&line(info))
+    }
+
+    /// One unbuffered write: whoever reads along sees whole lines.
+    fn write_line(&mut self, line: &str) -> Result<()> {
+        let line = format!("{line}\n");
+        self.file.write_all(line.as_bytes()).map_err(|source| Error::io("cannot write to", &self.path, source))
+    }
+}
+
+fn line(info: &CycleInfo) -> String {
+    let optional = |cell: Option<f64>| cell.map(|value| value.to_string()).unwrap_or_default();
+    let mut line = format!("{},{:.6},{}", info.cycle, info.seconds, optional(info.virtual_seconds));
+    let CycleInfo { sweep_seconds, coordinator_seconds, log_joint, k, alpha, .. } = info;
+    let _ = write!(line, ",{sweep_seconds:.6},{coordinator_seconds:.6},{log_joint},{k},{alpha},{}", optional(info.vi));
+    let counts = [info.moved, info.births, info.merges, info.splits, info.bytes, info.messages, info.observed_bytes];
+    for count in counts {
+        let _ = write!(line, ",{count}");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_whole_after_every_cycle() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.csv");
+        let mut trace = TraceWriter::create(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n"));
+        let info = CycleInfo { cycle: 1, seconds: 0.5, log_joint: -1.25, k: 3, alpha: 2.0, ..CycleInfo::default() };
+        trace.write(&info).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0"));
+        assert!(text.ends_with('\n'));
+    }
+
+    #[test]
+    fn every_line_has_the_columns_of_the_header() {
+        let info = CycleInfo { virtual_seconds: Some(2.5), vi: Some(0.25), moved: 7, ..CycleInfo::default() };
+        let line = line(&info);
+        let cell = |name: &str| {
+            let column = HEADER.split(',').position(|column| column == name).unwrap();
+            line.split(',').nth(column).unwrap().to_owned()
+        };
+        assert_eq!(line.split(',').count(), HEADER.split(',').count());
+        assert_eq!(["virtual_seconds", "vi", "moved"].map(cell), ["2.5", "0.25", "7"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! The judge of every claim "exact": all partitions of a tiny data set, enumerated.
+#![allow(dead_code, unreachable_pub)] // each test file uses its part
+
+use std::collections::HashMap;
+
+use dirigent::family::{OwnedRow, table_of_rows};
+use dirigent::method::cgs::log_joint_of_labels;
+use dirigent::model::Model;
+use dirigent::rows::Shard;
+use dirigent::special::log_sum_exp;
+
+/// The exact posterior over all partitions of a shard's rows.
+pub struct Enumeration {
+    n_rows: usize,
+    /// Labels numbered by first appearance, and their probability.
+    partitions: Vec<(Vec<u32>, f64)>,
+}
+
+/// How far draws are from the exact posterior.
+#[derive(Debug)]
+pub struct Distance {
+    /// Total variation between the laws of K.
+    pub of_k: f64,
+    /// The largest error of a co-clustering probability.
+    pub of_pairs: f64,
+}
+
+impl Enumeration {
+    pub fn new(model: &Model, shard: &Shard, alpha: f64) -> Self {
+        let partitions = partitions_of(shard.n_rows());
+        let logs: Vec<f64> =
+            partitions.iter().map(|labels| log_joint_of_labels(shard, model, alpha, labels)).collect();
+        let total = log_sum_exp(&logs);
+        let probabilities = logs.iter().map(|log| libm::exp(log - total));
+        Self { n_rows: shard.n_rows(), partitions: partitions.into_iter().zip(probabilities).collect() }
+    }
+
+    fn law_of_k(&self) -> Vec<f64> {
+        self.weigh(self.partitions.iter().map(|(labels, p)| (labels.as_slice(), *p))).0
+    }
+
+    /// The law of K and the co-clustering probabilities of weighted partitions.
+    fn weigh<'a>(&self, partitions: impl Iterator<Item = (&'a [u32], f64)>) -> (Vec<f64>, Vec<f64>) {
+        let n = self.n_rows;
+        let (mut of_k, mut of_pairs) = (vec![0.0; n + 1], vec![0.0; n * n]);
+        for (labels, p) in partitions {
+            let k = labels.iter().max().map_or(0, |&largest| largest as usize + 1);
+            of_k[k] += p;
+            for a in 0..n {
+                for b in 0..a {
+                    of_pairs[a * n + b] += if labels[a] == labels[b] { p } else { 0.0 };
+                }
+            }
+        }
+        (of_k, of_pairs)
+    }
+
+    /// Compares draws (labels numbered from 0 without gaps) with the exact posterior.
+    pub fn distance(&self, draws: &[Vec<u32>]) -> Distance {
+        let weight = 1.0 / draws.len() as f64;
+        let (of_k, of_pairs) = self.weigh(draws.iter().map(|labels| (labels.as_slice(), weight)));
+        let (exact_k, exact_pairs) = self.weigh(self.partitions.iter().map(|(labels, p)| (labels.as_slice(), *p)));
+        Distance {
+            of_k: 0.5 * of_k.iter().zip(&exact_k).map(|(a, b)| (a - b).abs()).sum::<f64>(),
+            of_pairs: of_pairs.iter().zip(&exact_pairs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
+        }
+    }
+
+    /// The exact law is spread out: a test on a posterior with all its mass on one partition could not fail.
+    pub fn assert_interesting(&self) {
+        let largest = self.partitions.iter().map(|(_, p)| *p).fold(0.0, f64::max);
+        let of_k = self.law_of_k().into_iter().fold(0.0, f64::max);
+        assert!(largest < 0.5 && of_k < 0.7, "too easy: mode {largest}, K {of_k}");
+    }
+}
+
+/// All partitions of n rows: labels in which each new number is the smallest unused one.
+pub fn partitions_of(n: usize) -> Vec<Vec<u32>> {
+    let mut partitions = vec![vec![]];
+    for _ in 0..n {
+        partitions = partitions
+            .into_iter()
+            .flat_map(|labels: Vec<u32>| {
+                let next = labels.iter().max().map_or(0, |largest| largest + 1);
+                (0..=next).map(move |label| [labels.as_slice(), &[label]].concat())
+            })
+            .collect();
+    }
+    partitions
+}
+
+/// A shard of rows given one by one.
+pub fn shard_of(n_columns: usize, rows: &[OwnedRow]) -> Shard {
+    Shard::of_table(table_of_rows(n_columns, rows))
+}
+
+/// Seven points on a line, overlapping.
+pub fn tiny_gaussian() -> (Model, Shard) {
+    let points = [-2.1, -1.4, -0.3, 0.2, 0.9, 2.2, 2.6];
+    let rows: Vec<_> = points.iter().map(|&x| OwnedRow::Numbers(vec![x, 0.3 * x])).collect();
+    let family = dirigent::family::GaussianFixed {
+        noise_sd: 1.0,
+        mean_sd: 2.0,
+        prior_mean: vec![0.0; 2],
+        offset: vec![0.5, 0.0],
+    };
+    (Model::GaussianFixed(family), shard_of(2, &rows))
+}
+
+/// Six short documents with repeats.
+pub fn tiny_multinomial() -> (Model, Shard) {
+    let documents: [&[(u32, u32)]; 6] = [
+        &[(0, 2), (1, 1)],
+        &[(0, 1), (1, 2), (2, 1)],
+        &[(2, 2), (3, 1)],
+        &[(3, 3)],
+        &[(1, 1), (3, 1), (4, 1)],
+        &[(0, 1), (4, 2)],
+    ];
+    let rows: Vec<_> = documents.iter().map(|entries| OwnedRow::Counts(entries.to_vec())).collect();
+    let family = dirigent::family::Multinomial { smoothing: 0.6, n_words: 5 };
+    (Model::Multinomial(family), shard_of(5, &rows))
+}
+
+/// The law of K under a Chinese restaurant process: |s(n,k)| α^k Γ(α)/Γ(α+n).
+pub fn crp_law_of_k(n: usize, alpha: f64) -> Vec<f64> {
+    let mut law = HashMap::from([(0usize, 1.0)]);
+    for seated in 0..n {
+        let new_table = alpha / (alpha + seated as f64);
+        let mut next = HashMap::new();
+        for (k, p) in law {
+            *next.entry(k + 1).or_insert(0.0) += p * new_table;
+            *next.entry(k).or_insert(0.0) += p * (1.0 - new_table);
+        }
+        law = next;
+    }
+    (0..=n).map(|k| law.get(&k).copied().unwrap_or(0.0)).collect()
+}
