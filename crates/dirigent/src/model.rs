@@ -1,8 +1,8 @@
 //! From the user's options and the survey to a model with every prior resolved.
 //!
 //! What is left out follows one simple rule:
-//! - `gaussian`: m₀ is the mean of each column, σ₀ the pooled standard deviation of the columns, σ a third of that;
-//! - `multinomial`: γ is the mean length of a row over the size of the vocabulary, so the prior weighs as much as one row.
+//! - `gaussian`: m₀ is the mean of each column, σ₀ the pooled standard deviation of the columns, σ half of that;
+//! - `multinomial`: γ is ten times the mean length of a row over the size of the vocabulary: the prior weighs as much as ten rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +123,7 @@ fn gaussian_fixed(options: &ModelOptions, survey: &Survey) -> Result<GaussianFix
     // rows that are all equal have no scale of their own
     let data_sd = if survey.pooled_sd() > 0.0 { survey.pooled_sd() } else { 1.0 };
     Ok(GaussianFixed {
-        noise_sd: positive("--sigma", options.noise_sd.unwrap_or(data_sd / 3.0))?,
+        noise_sd: positive("--sigma", options.noise_sd.unwrap_or(data_sd / 2.0))?,
         mean_sd: positive("--sigma0", options.mean_sd.unwrap_or(data_sd))?,
         prior_mean: match options.prior_mean {
             Some(mean) => vec![finite("--m0", mean)?; survey.n_columns],
@@ -139,7 +139,7 @@ fn multinomial(options: &ModelOptions, survey: &Survey) -> Result<Multinomial> {
     };
     // rows without a single word say nothing, whatever γ is
     let words_a_row = if n_words > 0 { n_words as f64 / survey.n_rows as f64 } else { 1.0 };
-    let smoothing = options.smoothing.unwrap_or(words_a_row / survey.n_columns as f64);
+    let smoothing = options.smoothing.unwrap_or(10.0 * words_a_row / survey.n_columns as f64);
     Ok(Multinomial { smoothing: positive("--gamma", smoothing)?, n_words: survey.n_columns })
 }
 
@@ -191,9 +191,9 @@ mod tests {
         };
         assert_eq!(family.prior_mean, [2.0, 20.0]);
         let pooled = ((1.0f64 + 100.0) / 2.0).sqrt();
-        assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 3.0).abs() < 1e-12);
+        assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 2.0).abs() < 1e-12);
         let model = Model::resolve(&ModelOptions::default(), &counts()).unwrap();
-        assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 1.0, n_words: 4 }));
+        assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 10.0, n_words: 4 }));
     }
 
     #[test]

@@ -153,11 +153,8 @@ fn survey_numbers(shard: &Shard) -> CellSummary {
         min: column.min,
         max: column.max,
     };
-    let summaries = if columns.is_empty() {
-        vec![nothing; shard.n_columns()]
-    } else {
-        columns.iter().map(finish).collect()
-    };
+    let summaries =
+        if columns.is_empty() { vec![nothing; shard.n_columns()] } else { columns.iter().map(finish).collect() };
     CellSummary::Numbers(summaries)
 }
 

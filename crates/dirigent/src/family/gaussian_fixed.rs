@@ -48,8 +48,8 @@ impl GaussianFixed {
     /// The posterior mean of a component's centre, about the offset.
     fn centred_mean<'a>(&'a self, stats: &'a Stats) -> impl Iterator<Item = f64> + 'a {
         let prior_rows = self.prior_rows();
-        let rows = prior_rows + stats.count as f64;
-        self.centred_prior_mean().zip(stats.dense()).map(move |(mean, sum)| (prior_rows * mean + sum) / rows)
+        let share = 1.0 / (prior_rows + stats.count as f64);
+        self.centred_prior_mean().zip(stats.dense()).map(move |(mean, sum)| (prior_rows * mean + sum) * share)
     }
 
     fn squared_distance<T: Copy + Into<f64>>(&self, numbers: &[T], centre: impl Iterator<Item = f64>) -> f64 {

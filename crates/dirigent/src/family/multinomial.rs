@@ -90,11 +90,10 @@ impl Family for Multinomial {
         self.accumulate(row, -1, stats);
     }
 
-    /// The number of orders in which the words can come: rows are counts, their order is gone.
-    fn log_base_measure(&self, row: Row<'_>) -> f64 {
-        let row = counts_of(row);
-        let of_repeats: f64 = row.iter().map(|(_, count)| log_gamma(f64::from(count) + 1.0)).sum();
-        log_gamma(row.total() as f64 + 1.0) - of_repeats
+    /// Nothing: a document stands for its words one after another, in some order that does not matter, so log-densities are comparable
+    /// with perplexities.
+    fn log_base_measure(&self, _row: Row<'_>) -> f64 {
+        0.0
     }
 
     fn log_predictive(&self, row: Row<'_>, stats: &Stats) -> f64 {
@@ -108,7 +107,7 @@ impl Family for Multinomial {
             })
             .sum();
         let before = self.total_smoothing() + total;
-        self.log_base_measure(row) + of_words - log_gamma(before + counts.total() as f64) + log_gamma(before)
+        of_words - log_gamma(before + counts.total() as f64) + log_gamma(before)
     }
 
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
@@ -118,8 +117,7 @@ impl Family for Multinomial {
     }
 
     fn sample_row(&self, log_probabilities: &Vec<f64>, like: Row<'_>, rng: &mut Stream) -> OwnedRow {
-        let mut words: Vec<usize> =
-            (0..counts_of(like).total()).map(|_| rng.categorical(log_probabilities)).collect();
+        let mut words: Vec<usize> = (0..counts_of(like).total()).map(|_| rng.categorical(log_probabilities)).collect();
         words.sort_unstable();
         let runs = words.chunk_by(|a, b| a == b);
         OwnedRow::Counts(runs.map(|run| (run[0] as u32, run.len() as u32)).collect())

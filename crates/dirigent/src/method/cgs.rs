@@ -197,7 +197,8 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let mut chain = Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed);
+    let mut chain =
+        Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed);
     for cycle in 1..=options.cycles {
         let sweep_start = Instant::now();
         let sweep_info = chain.step();

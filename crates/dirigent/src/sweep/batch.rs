@@ -183,7 +183,15 @@ impl<S: Scorer> Task for Sweep<'_, S> {
             // when the table has grown the scores no longer fit, and the rest of the batch is scored anew
             while first_row < rows.end && scorer.counts().len() == n_slots {
                 let in_batch = first_row - rows.start;
-                take_row::<A, S>(scorer, buffers, in_batch, &mut labels[first_row], self.log_alpha, self.rng, &mut info);
+                take_row::<A, S>(
+                    scorer,
+                    buffers,
+                    in_batch,
+                    &mut labels[first_row],
+                    self.log_alpha,
+                    self.rng,
+                    &mut info,
+                );
                 first_row += 1;
             }
         }

@@ -1,7 +1,7 @@
 //! The collapsed Gibbs sweep (Eq. 3): every row in turn is taken out and drawn afresh from
 //! { n_k · predictive_k } ∪ { α · predictive of the empty component }, and put back.
 //!
-//! [`Sampler`] is what a worker holds: a shard, its labels and the local version of the components. [`reference`] is the
+//! [`Sampler`] is what a worker holds: a shard, its labels and the local version of the components. [`mod@reference`] is the
 //! slow, obvious sampler that works for every family and that every fast one is compared with.
 
 mod batch;

@@ -57,13 +57,7 @@ struct Document {
 
 impl MultinomialScorer {
     pub(crate) fn new(family: Multinomial) -> Self {
-        Self {
-            family,
-            slots: Slots::default(),
-            document: Document::default(),
-            log_weights: Vec::new(),
-            reference: 0.0,
-        }
+        Self { family, slots: Slots::default(), document: Document::default(), log_weights: Vec::new(), reference: 0.0 }
     }
 
     fn n_vectors(&self) -> usize {

@@ -72,7 +72,8 @@ fn multinomial_state(n_words: usize, n_components: usize, smoothing: f64, seed: 
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
     let family = Multinomial { smoothing, n_words };
     let document = |rng: &mut Stream, length: usize, first: usize| {
-        let mut words: Vec<u32> = (0..length).map(|_| ((first + rng.below(7) * rng.below(7)) % n_words) as u32).collect();
+        let mut words: Vec<u32> =
+            (0..length).map(|_| ((first + rng.below(7) * rng.below(7)) % n_words) as u32).collect();
         words.sort_unstable();
         OwnedRow::Counts(words.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect())
     };

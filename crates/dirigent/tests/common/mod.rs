@@ -28,8 +28,7 @@ pub struct Distance {
 impl Enumeration {
     pub fn new(model: &Model, shard: &Shard, alpha: f64) -> Self {
         let partitions = partitions_of(shard.n_rows());
-        let logs: Vec<f64> =
-            partitions.iter().map(|labels| log_joint_of_labels(shard, model, alpha, labels)).collect();
+        let logs: Vec<f64> = partitions.iter().map(|labels| log_joint_of_labels(shard, model, alpha, labels)).collect();
         let total = log_sum_exp(&logs);
         let probabilities = logs.iter().map(|log| libm::exp(log - total));
         Self { n_rows: shard.n_rows(), partitions: partitions.into_iter().zip(probabilities).collect() }

@@ -1,0 +1,138 @@
+//! The shapes that are measured: a worker's shard of a few thousand rows against components that hold many more.
+#![allow(dead_code, unreachable_pub)] // each benchmark uses its part
+
+use dirigent::family::{Family, GaussianFixed, Multinomial};
+use dirigent::model::Model;
+use dirigent::rng::{Role, Seed, Stream};
+use dirigent::rows::{CountTable, Shard, Table};
+use dirigent::stats::{Stats, Sums};
+use dirigent::sweep::{Kernel, Sampler, reference_sampler, sampler};
+
+/// Rows that other workers hold in each component.
+const OTHERS: i64 = 200;
+/// Words of a document.
+const LENGTH: usize = 100;
+
+/// A state to sweep over.
+pub struct Case {
+    pub name: &'static str,
+    pub n_columns: usize,
+    pub n_components: usize,
+    pub model: Model,
+    pub shard: Shard,
+    pub labels: Vec<u32>,
+    pub components: Vec<Stats>,
+}
+
+/// What a case is made of; rows are drawn as they are asked for, because the slow twin needs few.
+#[derive(Clone, Copy)]
+pub enum Shape {
+    /// Columns, components, and the standard deviation of the centres in units of the noise.
+    Gaussian(usize, usize, f64),
+    /// Words and components.
+    Multinomial(usize, usize),
+}
+
+pub const SHAPES: [(&str, Shape); 6] = [
+    ("gaussian D=2 K=50", Shape::Gaussian(2, 50, 10.0)),
+    ("gaussian D=48 K=1000", Shape::Gaussian(48, 1000, 1.0)),
+    ("gaussian D=48 K=10000", Shape::Gaussian(48, 10_000, 1.0)),
+    ("gaussian D=384 K=1000", Shape::Gaussian(384, 1000, 1.0)),
+    ("multinomial V=9866 K=160", Shape::Multinomial(9866, 160)),
+    ("multinomial V=9866 K=1000", Shape::Multinomial(9866, 1000)),
+];
+
+impl Case {
+    pub fn new(name: &'static str, shape: Shape, n_rows: usize) -> Self {
+        let mut rng = Seed::new(1).stream(Role::Observer, 0, 0);
+        match shape {
+            Shape::Gaussian(n_columns, n_components, spread) => {
+                gaussian(name, n_columns, n_components, spread, n_rows, &mut rng)
+            }
+            Shape::Multinomial(n_words, n_components) => multinomial(name, n_words, n_components, n_rows, &mut rng),
+        }
+    }
+
+    /// The fast sampler, or the slow twin, ready to sweep.
+    pub fn sampler(&self, kernel: Option<Kernel>) -> Box<dyn Sampler> {
+        let mut sampler = match kernel {
+            Some(kernel) => sampler(&self.model, self.shard.clone(), kernel),
+            None => reference_sampler(&self.model, self.shard.clone()),
+        };
+        sampler.load(&self.components);
+        sampler.set_labels(self.labels.clone());
+        sampler
+    }
+}
+
+fn gaussian(
+    name: &'static str,
+    n_columns: usize,
+    n_components: usize,
+    spread: f64,
+    n_rows: usize,
+    rng: &mut Stream,
+) -> Case {
+    let zeros = vec![0.0; n_columns];
+    let family = GaussianFixed { noise_sd: 1.0, mean_sd: spread, prior_mean: zeros.clone(), offset: zeros };
+    let centres: Vec<Vec<f64>> =
+        (0..n_components).map(|_| (0..n_columns).map(|_| spread * rng.normal()).collect()).collect();
+    let others = |centre: &Vec<f64>, rng: &mut Stream| {
+        let sums = centre.iter().map(|x| OTHERS as f64 * x + (OTHERS as f64).sqrt() * rng.normal());
+        Stats { count: OTHERS, sums: Sums::Dense(sums.collect()) }
+    };
+    let mut components: Vec<Stats> = centres.iter().map(|centre| others(centre, rng)).collect();
+    let labels: Vec<u32> = (0..n_rows).map(|_| rng.below(n_components) as u32).collect();
+    let mut cells = Vec::with_capacity(n_rows * n_columns);
+    for &label in &labels {
+        cells.extend(centres[label as usize].iter().map(|x| (x + rng.normal()) as f32));
+    }
+    let shard = Shard::of_table(Table::from_f32(n_columns, cells));
+    for (row, &label) in shard.rows().zip(&labels) {
+        family.add_row(row, &mut components[label as usize]);
+    }
+    Case { name, n_columns, n_components, model: Model::GaussianFixed(family), shard, labels, components }
+}
+
+fn multinomial(name: &'static str, n_words: usize, n_components: usize, n_rows: usize, rng: &mut Stream) -> Case {
+    let family = Multinomial { smoothing: 1.0, n_words };
+    // a Zipf law, tilted by each component
+    let cumulative: Vec<Vec<f64>> = (0..n_components)
+        .map(|_| {
+            let mut sum = 0.0;
+            let tilted = (0..n_words).map(|word| libm::exp(rng.normal()) / (word as f64 + 10.0));
+            tilted
+                .map(|weight| {
+                    sum += weight;
+                    sum
+                })
+                .collect()
+        })
+        .collect();
+    let document = |law: &Vec<f64>, rng: &mut Stream| {
+        let word = |rng: &mut Stream| {
+            let target = rng.uniform() * law[law.len() - 1];
+            law.partition_point(|&sum| sum <= target) as u32
+        };
+        let mut words: Vec<u32> = (0..LENGTH).map(|_| word(rng)).collect();
+        words.sort_unstable();
+        words.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect::<Vec<_>>()
+    };
+    let mut components = Vec::new();
+    for law in &cumulative {
+        let mut table = CountTable::new(n_words);
+        (0..OTHERS / 4).for_each(|_| table.push_row(document(law, rng)));
+        let table = Table::Counts(table);
+        let mut stats = Stats::empty_dense(n_words + 1);
+        (0..table.n_rows()).for_each(|row_ix| family.add_row(table.row(row_ix), &mut stats));
+        components.push(stats);
+    }
+    let labels: Vec<u32> = (0..n_rows).map(|_| rng.below(n_components) as u32).collect();
+    let mut table = CountTable::new(n_words);
+    labels.iter().for_each(|&label| table.push_row(document(&cumulative[label as usize], rng)));
+    let shard = Shard::of_table(Table::Counts(table));
+    for (row, &label) in shard.rows().zip(&labels) {
+        family.add_row(row, &mut components[label as usize]);
+    }
+    Case { name, n_columns: n_words, n_components, model: Model::Multinomial(family), shard, labels, components }
+}

@@ -1,0 +1,158 @@
+//! `make bench`: the sweep, its slow twin and the bare limit beside one another, in one run and one table.
+//!
+//! The limit of a Gaussian sweep is the matrix product of the same shape, in batches that stay in the cache; that of a multinomial sweep
+//! is reading the table entries it needs.
+#![allow(clippy::print_stdout)] // the table is what this program is for
+
+mod common;
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use common::{Case, SHAPES, Shape};
+use criterion::{Criterion, Throughput};
+use dirigent::rng::{Role, Seed};
+use dirigent::rows::Row;
+use dirigent::sweep::{Kernel, Sampler};
+
+/// Rows of one product of the limit: the best batch for the library.
+const PRODUCT_ROWS: usize = 64;
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2))
+        .configure_from_args();
+    let mut table = Vec::new();
+    for (name, shape) in SHAPES {
+        let case = Case::new(name, shape, rows_of(shape));
+        let slow_case = Case::new(name, shape, rows_of(shape) / 20);
+        let fast = sweep(&mut criterion, "sweep", &case, Some(Kernel::best()));
+        let limit = match shape {
+            Shape::Gaussian(..) => product(&mut criterion, &case),
+            Shape::Multinomial(..) => reading(&mut criterion, &case),
+        };
+        let slow = sweep(&mut criterion, "twin", &slow_case, None);
+        table.push((name, fast, slow, limit));
+    }
+    print_table(&table);
+    criterion.final_summary();
+}
+
+fn rows_of(shape: Shape) -> usize {
+    match shape {
+        Shape::Gaussian(columns, components, _) => (400_000_000 / (columns * components)).clamp(1_000, 100_000),
+        Shape::Multinomial(_, components) => 1_000_000 / components,
+    }
+}
+
+/// Nanoseconds a row of a sweep.
+fn sweep(criterion: &mut Criterion, kind: &str, case: &Case, kernel: Option<Kernel>) -> Option<f64> {
+    let mut sampler = case.sampler(kernel);
+    let mut cycle = 0;
+    measure(criterion, kind, case, || {
+        cycle += 1;
+        sampler.sweep(1.0, &mut Seed::new(2).stream(Role::Sweep, 0, cycle));
+    })
+}
+
+/// Nanoseconds a row of the product with a table of means.
+fn product(criterion: &mut Criterion, case: &Case) -> Option<f64> {
+    let (d, k) = (case.n_columns, case.n_components);
+    let rows: Vec<f32> = case
+        .shard
+        .rows()
+        .flat_map(|row| match row {
+            Row::F32(numbers) => numbers.to_vec(),
+            _ => unreachable!("the Gaussian cases are singles"),
+        })
+        .collect();
+    let means: Vec<f32> = (0..d * k).map(|ix| ix as f32 % 7.0).collect();
+    let mut scores = vec![0.0f32; PRODUCT_ROWS * k];
+    measure(criterion, "limit", case, || {
+        for batch in rows.chunks(PRODUCT_ROWS * d) {
+            multiply(batch, &means, &mut scores, d, k);
+            black_box(&mut scores);
+        }
+    })
+}
+
+#[allow(unsafe_code)] // the library of the limit has an interface of pointers
+fn multiply(rows: &[f32], means: &[f32], scores: &mut [f32], d: usize, k: usize) {
+    let n = rows.len() / d;
+    assert!(means.len() == d * k && scores.len() >= n * k);
+    let (d_stride, k_stride) = (d as isize, k as isize);
+    // SAFETY: the lengths were checked, and strides describe whole row-major matrices within them.
+    unsafe {
+        matrixmultiply::sgemm(
+            n,
+            d,
+            k,
+            1.0,
+            rows.as_ptr(),
+            d_stride,
+            1,
+            means.as_ptr(),
+            k_stride,
+            1,
+            0.0,
+            scores.as_mut_ptr(),
+            k_stride,
+            1,
+        );
+    }
+}
+
+/// Nanoseconds a document of adding up the table rows of its words.
+fn reading(criterion: &mut Criterion, case: &Case) -> Option<f64> {
+    let width = case.n_components.next_multiple_of(16);
+    let table: Vec<i32> = (0..case.n_columns * width).map(|ix| ix as i32 % 11).collect();
+    let mut sums = vec![0i32; width];
+    measure(criterion, "limit", case, || {
+        for row in case.shard.rows() {
+            let Row::Counts(row) = row else { unreachable!("the multinomial cases are counts") };
+            sums.fill(0);
+            for &word in row.words {
+                let entries = &table[word as usize * width..][..width];
+                sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum = sum.wrapping_add(*entry));
+            }
+            black_box(&mut sums);
+        }
+    })
+}
+
+/// Runs one benchmark; the median in nanoseconds a row, where it was run (a filter may leave it out).
+fn measure(criterion: &mut Criterion, kind: &str, case: &Case, mut body: impl FnMut()) -> Option<f64> {
+    let name = case.name.replace(' ', "-");
+    let mut group = criterion.benchmark_group(&name);
+    group.throughput(Throughput::Elements(case.shard.n_rows() as u64));
+    group.bench_function(kind, |bencher| bencher.iter(&mut body));
+    group.finish();
+    let home =
+        std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| format!("{}/../../target", env!("CARGO_MANIFEST_DIR")));
+    let estimates = Path::new(&home).join("criterion").join(name).join(kind).join("new/estimates.json");
+    let text = std::fs::read_to_string(estimates).ok()?;
+    let estimates: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(estimates["median"]["point_estimate"].as_f64()? / case.shard.n_rows() as f64)
+}
+
+fn print_table(table: &[(&str, Option<f64>, Option<f64>, Option<f64>)]) {
+    println!("\nkernel {}, one core", Kernel::best());
+    println!("{:<27}{:>12}{:>12}{:>12}{:>12}{:>12}", "", "rows/s", "µs a row", "µs, twin", "× twin", "× limit");
+    for (name, fast, slow, limit) in table {
+        let (Some(fast), Some(slow), Some(limit)) = (fast, slow, limit) else { continue };
+        println!(
+            "{name:<27}{:>12.0}{:>12.3}{:>12.2}{:>12.1}{:>12.2}",
+            1e9 / fast,
+            fast / 1e3,
+            slow / 1e3,
+            slow / fast,
+            fast / limit
+        );
+    }
+    println!(
+        "× twin: how many times faster than the slow twin; × limit: the time of the sweep over that of the bare limit"
+    );
+}
