@@ -28,6 +28,16 @@ pub trait Conjugate: Send + Sync {
     fn empty_stats(&self) -> Stats {
         Stats::empty_dense(self.stats_len())
     }
+
+    /// b₀: the log-normaliser of the prior.
+    fn log_normalizer_empty(&self) -> f64 {
+        self.log_normalizer(&self.empty_stats())
+    }
+
+    /// b(A ∪ B), without making the union where a family can.
+    fn log_normalizer_of_union(&self, a: &Stats, b: &Stats) -> f64 {
+        self.log_normalizer(&a.union(b))
+    }
 }
 
 /// A conjugate pair that knows its rows.

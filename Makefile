@@ -1,0 +1,62 @@
+# One profile and one target folder for everything: what one stage has built, the next one uses.
+# REQUIRE_ALL=1 makes a failure of what is otherwise skipped because a tool is missing.
+
+PYTHON := scripts/with "python3 --version" "install Python 3" python3
+CASES ?= 5000
+
+export RUSTDOCFLAGS := -D warnings
+
+help:
+	@echo "make test          format, lint, Rust tests, README, licences, text; the seconds of each stage"
+	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
+	@echo "make bench         the sweep beside its slow twin and the bare limit"
+	@echo "make bench-counts  instruction counts of the sweep"
+	@echo "make audit         advisories, licences and sources of all dependencies (cargo-deny)"
+	@echo "make demo          make data, fit them, print a summary"
+
+test:
+	@MAKE="$(MAKE)" scripts/stages tools format lint rust readme licences text
+
+# rustup adds what a minimal toolchain lacks; where it cannot, the stages themselves say what is missing
+tools:
+	@cargo --version
+	@cargo fmt --version || rustup component add rustfmt || true
+	@cargo clippy --version || rustup component add clippy || true
+
+format:
+	@scripts/with "cargo fmt --version" "rustup component add rustfmt" cargo fmt --all --check
+
+lint:
+	@scripts/with "cargo clippy --version" "rustup component add clippy" \
+		cargo clippy --locked --release --workspace --all-targets -- -D warnings
+	cargo doc --locked --release --no-deps --workspace
+
+rust:
+	cargo test --locked --release --workspace
+
+readme:
+	@$(PYTHON) scripts/run_readme.py
+
+licences:
+	@$(PYTHON) scripts/check_dependencies.py
+
+text:
+	@$(PYTHON) scripts/check_text.py
+
+test-long:
+	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
+	cargo test --locked --release --workspace -- --ignored
+
+bench:
+	cargo bench --locked -p dirigent --bench sweep
+
+bench-counts:
+	bash crates/dirigent/benches/counts.sh
+
+audit:
+	@scripts/with "cargo deny --version" "cargo install cargo-deny --locked" cargo deny --workspace check
+
+demo:
+	cargo run --locked --release -- demo
+
+.PHONY: help test tools format lint rust readme licences text test-long bench bench-counts audit demo

@@ -1,0 +1,14 @@
+//! Consolidation: the coordinator's side of the paper, on statistics alone.
+//!
+//! The [`Pool`] holds what every worker has contributed, piece by piece, and who owns each piece. [`progressive`] (Algorithm 1),
+//! [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`] decide which pieces belong together: they change owners, never statistics.
+
+pub mod hungarian;
+mod pool;
+pub mod pooled;
+pub mod progressive;
+mod ratio;
+pub mod restricted;
+
+pub use pool::{ComponentId, PieceKey, PieceName, Pool, ShardId};
+pub use ratio::{Weighed, log_merge_ratio};

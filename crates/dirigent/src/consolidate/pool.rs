@@ -1,0 +1,319 @@
+//! The pool and its ledger of pieces.
+//!
+//! A piece is what one shard says of one component, named as its worker names it: by a component of its last snapshot, or by the number of
+//! a birth. The ledger holds every piece with its owner, also pieces without rows, as long as a worker's vocabulary has their name: a later
+//! contribution revives them. A component is the sum of the pieces it owns, in (shard, piece) order, so the pool always equals the ledger.
+//! Merges and splits change owners only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::ratio::Weighed;
+use crate::family::Conjugate;
+use crate::stats::Stats;
+
+/// The number of a shard, which is that of its worker.
+pub type ShardId = u32;
+
+/// A component's identity: minted by the coordinator, never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ComponentId {
+    /// Raised when a coordinator is rebuilt.
+    pub epoch: u32,
+    /// Counts within the epoch.
+    pub number: u64,
+}
+
+/// A piece as its worker names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PieceName {
+    /// A component of the worker's last snapshot.
+    Component(ComponentId),
+    /// A component the worker opened; numbers are never reused.
+    Birth(u64),
+}
+
+/// A piece in the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PieceKey {
+    /// Whose rows.
+    pub shard: ShardId,
+    /// Its worker's name for it.
+    pub name: PieceName,
+}
+
+#[derive(Debug, Clone)]
+struct Piece {
+    /// `None` for a piece without rows.
+    stats: Option<Stats>,
+    owner: ComponentId,
+}
+
+#[derive(Debug, Default)]
+struct Component {
+    pieces: BTreeSet<PieceKey>,
+    /// `None` while it has no rows.
+    total: Option<Weighed>,
+}
+
+/// All components, as the sums of what the workers have contributed.
+#[derive(Debug, Default)]
+pub struct Pool {
+    pieces: BTreeMap<PieceKey, Piece>,
+    components: BTreeMap<ComponentId, Component>,
+    /// Components whose total must be added up again.
+    stale: BTreeSet<ComponentId>,
+    epoch: u32,
+    n_minted: u64,
+}
+
+impl Pool {
+    /// An empty pool that mints ids of an epoch.
+    pub fn new(epoch: u32) -> Self {
+        Self { epoch, ..Self::default() }
+    }
+
+    /// A new id.
+    pub fn mint(&mut self) -> ComponentId {
+        self.n_minted += 1;
+        ComponentId { epoch: self.epoch, number: self.n_minted }
+    }
+
+    /// The epoch of new ids.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Whether the ledger has the piece.
+    pub fn knows(&self, key: PieceKey) -> bool {
+        self.pieces.contains_key(&key)
+    }
+
+    /// Whether any piece is owned by the component, with rows or without.
+    pub fn has(&self, id: ComponentId) -> bool {
+        self.components.contains_key(&id)
+    }
+
+    /// Replaces what a known piece contributes.
+    pub fn contribute(&mut self, key: PieceKey, stats: Stats) {
+        let piece = self.pieces.get_mut(&key).expect("only known pieces contribute");
+        piece.stats = (stats.count > 0).then_some(stats);
+        self.stale.insert(piece.owner);
+    }
+
+    /// Enters a new piece under an owner, which may be new.
+    pub fn enter(&mut self, key: PieceKey, stats: Option<Stats>, owner: ComponentId) {
+        let stats = stats.filter(|stats| stats.count > 0);
+        let before = self.pieces.insert(key, Piece { stats, owner });
+        assert!(before.is_none(), "a piece is entered once");
+        self.components.entry(owner).or_default().pieces.insert(key);
+        self.stale.insert(owner);
+    }
+
+    /// Adds up the totals that changed, each over its pieces in order.
+    pub fn settle(&mut self, family: &dyn Conjugate) {
+        for id in std::mem::take(&mut self.stale) {
+            let Some(component) = self.components.get_mut(&id) else { continue };
+            if component.pieces.is_empty() {
+                self.components.remove(&id);
+                continue;
+            }
+            let mut stats = component.pieces.iter().filter_map(|key| self.pieces[key].stats.as_ref());
+            component.total = stats.next().map(|first| {
+                let mut total = first.clone();
+                stats.for_each(|stats| total.add(stats));
+                Weighed::new(family, total)
+            });
+        }
+    }
+
+    /// The components that have rows, by id. The pool must be settled.
+    pub fn live(&self) -> impl Iterator<Item = (ComponentId, &Weighed)> {
+        assert!(self.stale.is_empty(), "the pool must be settled");
+        self.components.iter().filter_map(|(id, component)| Some((*id, component.total.as_ref()?)))
+    }
+
+    /// The total of a component that has rows.
+    pub fn total(&self, id: ComponentId) -> Option<&Weighed> {
+        assert!(self.stale.is_empty(), "the pool must be settled");
+        self.components.get(&id)?.total.as_ref()
+    }
+
+    /// The pieces of a component that have rows, in (shard, piece) order: what a split can tell apart.
+    pub fn atoms(&self, id: ComponentId) -> impl Iterator<Item = (PieceKey, &Stats)> {
+        let pieces = self.components.get(&id).into_iter().flat_map(|component| &component.pieces);
+        pieces.filter_map(|key| Some((*key, self.pieces[key].stats.as_ref()?)))
+    }
+
+    /// Who owns a piece.
+    pub fn owner(&self, key: PieceKey) -> Option<ComponentId> {
+        self.pieces.get(&key).map(|piece| piece.owner)
+    }
+
+    /// Every piece of a shard with its statistics and owner.
+    pub fn pieces_of(&self, shard: ShardId) -> impl Iterator<Item = (PieceName, Option<&Stats>, ComponentId)> {
+        let first = PieceKey { shard, name: PieceName::Component(ComponentId { epoch: 0, number: 0 }) };
+        let last = PieceKey { shard, name: PieceName::Birth(u64::MAX) };
+        self.pieces.range(first..=last).map(|(key, piece)| (key.name, piece.stats.as_ref(), piece.owner))
+    }
+
+    /// Merges two components that have rows and returns the id that stays: the larger one's, on a tie the smaller id.
+    pub fn merge(&mut self, a: ComponentId, b: ComponentId, family: &dyn Conjugate) -> ComponentId {
+        let size = |id| self.total(id).expect("components that merge have rows").stats.count;
+        let (kept, gone) = if (size(a), std::cmp::Reverse(a)) > (size(b), std::cmp::Reverse(b)) { (a, b) } else { (b, a) };
+        let pieces = self.components.remove(&gone).expect("it has a total").pieces;
+        self.give(pieces, kept);
+        self.settle(family);
+        kept
+    }
+
+    /// Splits a component: the given pieces part from the others, both under new ids. Pieces without rows follow the larger part.
+    pub fn split(
+        &mut self,
+        id: ComponentId,
+        parting: &BTreeSet<PieceKey>,
+        family: &dyn Conjugate,
+    ) -> (ComponentId, ComponentId) {
+        let pieces = self.components.remove(&id).expect("a component that splits is known").pieces;
+        let count = |key: &PieceKey| self.pieces[key].stats.as_ref().map_or(0, |stats| stats.count);
+        let n_parting: i64 = parting.iter().map(count).sum();
+        let n_all: i64 = pieces.iter().map(count).sum();
+        assert!(0 < n_parting && n_parting < n_all, "both parts of a split have rows");
+        let empty_ones_part = 2 * n_parting > n_all;
+        let (left, right): (BTreeSet<PieceKey>, BTreeSet<PieceKey>) =
+            pieces.into_iter().partition(|key| if count(key) > 0 { !parting.contains(key) } else { !empty_ones_part });
+        let (left_id, right_id) = (self.mint(), self.mint());
+        self.give(left, left_id);
+        self.give(right, right_id);
+        self.stale.remove(&id);
+        self.settle(family);
+        (left_id, right_id)
+    }
+
+    /// Moves one piece to another owner, which may be new.
+    pub fn assign(&mut self, key: PieceKey, owner: ComponentId) {
+        let before = self.pieces[&key].owner;
+        if let Some(component) = self.components.get_mut(&before) {
+            component.pieces.remove(&key);
+            self.stale.insert(before);
+        }
+        self.give(BTreeSet::from([key]), owner);
+    }
+
+    fn give(&mut self, mut pieces: BTreeSet<PieceKey>, owner: ComponentId) {
+        for key in &pieces {
+            self.pieces.get_mut(key).expect("owned pieces are in the ledger").owner = owner;
+        }
+        self.components.entry(owner).or_default().pieces.append(&mut pieces);
+        self.stale.insert(owner);
+    }
+
+    /// Takes a shard's column out of the ledger.
+    pub fn take_out(&mut self, shard: ShardId) {
+        let names: Vec<PieceName> = self.pieces_of(shard).map(|(name, ..)| name).collect();
+        for name in names {
+            let key = PieceKey { shard, name };
+            let owner = self.pieces.remove(&key).expect("it was just listed").owner;
+            self.components.get_mut(&owner).expect("owners are known").pieces.remove(&key);
+            self.stale.insert(owner);
+        }
+    }
+
+    /// Gives a shard the live components as its vocabulary: its pieces of one component become one, named by the component.
+    /// What it had in components without rows is nothing, and is forgotten.
+    pub fn fuse(&mut self, shard: ShardId, family: &dyn Conjugate) {
+        let mut column: BTreeMap<ComponentId, Option<Stats>> = self.live().map(|(id, _)| (id, None)).collect();
+        for (_, stats, owner) in self.pieces_of(shard) {
+            if let (Some(stats), Some(fused)) = (stats, column.get_mut(&owner)) {
+                match fused {
+                    Some(fused) => fused.add(stats),
+                    None => *fused = Some(stats.clone()),
+                }
+            }
+        }
+        self.take_out(shard);
+        for (id, stats) in column {
+            self.enter(PieceKey { shard, name: PieceName::Component(id) }, stats, id);
+        }
+        self.settle(family);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::GaussianFixed;
+    use crate::stats::Sums;
+
+    fn family() -> GaussianFixed {
+        GaussianFixed { noise_sd: 1.0, mean_sd: 3.0, prior_mean: vec![0.0], offset: vec![0.0] }
+    }
+
+    fn stats(count: i64, sum: f64) -> Stats {
+        Stats { count, sums: Sums::Dense([sum].into()) }
+    }
+
+    fn birth(shard: ShardId, number: u64) -> PieceKey {
+        PieceKey { shard, name: PieceName::Birth(number) }
+    }
+
+    /// Two components: the first of shards 0 and 1, the second of shard 1.
+    fn pool() -> (Pool, ComponentId, ComponentId) {
+        let mut pool = Pool::new(0);
+        let (first, second) = (pool.mint(), pool.mint());
+        pool.enter(birth(0, 0), Some(stats(2, 2.0)), first);
+        pool.enter(birth(1, 0), Some(stats(3, 4.0)), first);
+        pool.enter(birth(1, 1), Some(stats(4, -8.0)), second);
+        pool.settle(&family());
+        (pool, first, second)
+    }
+
+    #[test]
+    fn a_component_is_the_sum_of_its_pieces() {
+        let (mut pool, first, second) = pool();
+        assert_eq!(pool.total(first).unwrap().stats, stats(5, 6.0));
+        pool.contribute(birth(1, 0), stats(1, 1.0));
+        pool.settle(&family());
+        assert_eq!(pool.total(first).unwrap().stats, stats(3, 3.0));
+        assert_eq!(pool.total(second).unwrap().stats, stats(4, -8.0));
+    }
+
+    #[test]
+    fn a_merge_keeps_the_larger_id_and_a_split_mints_two() {
+        let (mut pool, first, second) = pool();
+        let kept = pool.merge(second, first, &family());
+        assert_eq!(kept, first);
+        assert_eq!(pool.total(first).unwrap().stats, stats(9, -2.0));
+        let (left, right) = pool.split(first, &BTreeSet::from([birth(1, 1)]), &family());
+        assert!(left > second && right > second && pool.total(first).is_none());
+        assert_eq!(pool.total(left).unwrap().stats, stats(5, 6.0));
+        assert_eq!(pool.total(right).unwrap().stats, stats(4, -8.0));
+    }
+
+    #[test]
+    fn an_emptied_component_is_known_while_a_vocabulary_has_it_and_is_revived() {
+        let (mut pool, _, second) = pool();
+        pool.fuse(0, &family());
+        pool.contribute(birth(1, 1), stats(0, 0.0));
+        pool.settle(&family());
+        assert_eq!(pool.live().count(), 1);
+        let name = PieceName::Component(second);
+        pool.contribute(PieceKey { shard: 0, name }, stats(1, -2.0));
+        pool.settle(&family());
+        assert_eq!(pool.total(second).unwrap().stats, stats(1, -2.0));
+        pool.take_out(0);
+        pool.take_out(1);
+        pool.settle(&family());
+        assert!(pool.components.is_empty() && pool.pieces.is_empty());
+    }
+
+    #[test]
+    fn fusing_gives_one_piece_for_every_live_component() {
+        let (mut pool, first, second) = pool();
+        let kept = pool.merge(first, second, &family());
+        pool.fuse(1, &family());
+        let column: Vec<_> = pool.pieces_of(1).collect();
+        assert_eq!(column, [(PieceName::Component(kept), Some(&stats(7, -4.0)), kept)]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Nodes: every method is a pair, a worker that owns a shard and its labels, and a coordinator that owns statistics.
+//!
+//! A node has no clock, no thread, no socket and no file. It is told events and puts what it wants said into an [`Outbox`]; an engine
+//! moves the frames, which are opaque to it. So all methods run on all engines, and a test can drive any schedule of events.
+
+use std::sync::Arc;
+
+use crate::consolidate::ShardId;
+use crate::error::Result;
+
+/// Where a frame goes to or comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// The node that owns the statistics.
+    Coordinator,
+    /// The node that owns a shard.
+    Worker(ShardId),
+    /// Whoever runs the nodes: it collects what is only looked at (labels, samples) and is no part of the algorithm.
+    Driver,
+}
+
+/// Bytes on their way: a part of its own and, where several receivers get the same, a shared one that was encoded once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// For this receiver only.
+    pub own: Arc<[u8]>,
+    /// The same for all receivers.
+    pub shared: Option<Arc<[u8]>>,
+}
+
+impl Frame {
+    /// A frame without a shared part.
+    pub fn new(own: Vec<u8>) -> Self {
+        Self { own: own.into(), shared: None }
+    }
+
+    /// Its length on the wire.
+    pub fn n_bytes(&self) -> u64 {
+        (self.own.len() + self.shared.as_ref().map_or(0, |shared| shared.len())) as u64
+    }
+}
+
+/// What a node is told.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A frame has arrived. Frames may come late, twice or never.
+    Frame {
+        /// Who sent it.
+        from: Address,
+        /// What it says.
+        frame: Frame,
+    },
+    /// The node itself begins (told to every node once, first).
+    Start,
+    /// A worker is gone for now (told to the coordinator).
+    Lost(ShardId),
+    /// The user wants the run to end at the next border of a cycle (told to the coordinator).
+    Stop,
+}
+
+/// What a coordinator reports of a cycle; the algorithm never reads it back.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CycleReport {
+    /// The number of the cycle, from 1. Under an asynchronous schedule: every worker has pushed once more on average.
+    pub cycle: u64,
+    /// The log-joint of the state.
+    pub log_joint: f64,
+    /// Components with rows.
+    pub k: usize,
+    /// The α the next cycle uses.
+    pub alpha: f64,
+    /// Rows that changed their component.
+    pub moved: u64,
+    /// Components that workers opened.
+    pub births: u64,
+    /// Births or components that were merged.
+    pub merges: u64,
+    /// Components that were split.
+    pub splits: u64,
+}
+
+/// What a node wants said and done.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// Frames to send, in order.
+    pub frames: Vec<(Address, Frame)>,
+    /// Cycles that were completed.
+    pub reports: Vec<CycleReport>,
+    /// Rows that were swept: the work done, for engines that simulate a clock.
+    pub swept_rows: u64,
+    /// Whether the node has nothing more to do.
+    pub is_done: bool,
+}
+
+impl Outbox {
+    /// Sends a frame.
+    pub fn send(&mut self, to: Address, frame: Frame) {
+        self.frames.push((to, frame));
+    }
+}
+
+/// One side of a method.
+pub trait Node: Send {
+    /// Takes in an event. An error ends the run; what can be expected of a network (late, doubled, lost frames) is no error.
+    fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()>;
+
+    /// One bounded step of refinement while nothing waits (steps, never a duration). Whether another one is worth it now.
+    fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
+        let _ = out;
+        Ok(false)
+    }
+
+    /// Enough to make the node again.
+    fn checkpoint(&self) -> Vec<u8>;
+}

@@ -1,0 +1,57 @@
+"""Runs the shell blocks of README.md as they are printed.
+
+Blocks fenced as `sh` run one after another in one empty folder, with the built `dirigent` first on PATH. Blocks fenced as
+`sh clone` run at the root of the clone; what they would install goes to a temporary folder, and the run folders they make are removed.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^```(sh|sh clone)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# this very test: it would never end
+NOT_HERE = "make test"
+
+
+def target_folder():
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"]
+    return Path(json.loads(subprocess.check_output(command, cwd=ROOT))["target_directory"])
+
+
+def run(block, line, folder, environment):
+    print(f"README.md:{line}", *block.splitlines(), sep="\n    ", flush=True)
+    ended = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment)
+    if ended.returncode != 0:
+        sys.exit(f"README.md:{line}: this block ended with exit code {ended.returncode}")
+
+
+def main():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    binary = target_folder() / "release" / "dirigent"
+    if not binary.exists():
+        sys.exit(f"{binary} is missing: run `make rust` first")
+    runs_before = set((ROOT / "runs").glob("*"))
+    n_blocks = 0
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as installed:
+        environment = dict(os.environ, PATH=f"{binary.parent}{os.pathsep}{os.environ['PATH']}", CARGO_INSTALL_ROOT=installed)
+        for fence in FENCE.finditer(readme):
+            kind, block = fence.groups()
+            block = "".join(text for text in block.splitlines(keepends=True) if text.split("#")[0].strip() != NOT_HERE)
+            line = readme.count("\n", 0, fence.start()) + 2
+            run(block, line, scratch if kind == "sh" else ROOT, environment)
+            n_blocks += 1
+    for folder in set((ROOT / "runs").glob("*")) - runs_before:
+        shutil.rmtree(folder)
+    if n_blocks == 0:
+        sys.exit("README.md has no shell block: has the fence changed?")
+    print(f"{n_blocks} blocks of README.md work as printed")
+
+
+if __name__ == "__main__":
+    main()
