@@ -3,6 +3,7 @@
 use dirigent::Result;
 use dirigent::io::synthetic::MixtureLaw;
 use dirigent::io::{DataSet, Selection};
+use dirigent::method::MethodOptions;
 use dirigent::method::cgs::CgsOptions;
 use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
 use dirigent::run_dir::DataRecord;
@@ -26,13 +27,15 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let model_options = paper_model();
     let model = Model::resolve(&model_options, &Survey::of(&shard))?;
     console.say(describe_model(&model, &model_options));
-    let options = CgsOptions { cycles: 50, alpha: Alpha::Fixed(1.0), seed: 0, draws: None, kernel: Kernel::best() };
+    let options =
+        CgsOptions { cycles: 50, alpha: Alpha::Fixed(1.0), seed: 0, draws: None, kernel: Kernel::best(), start: None };
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let selection = Selection::default();
     let mut data_record = DataRecord::of(&data, &selection);
     (data_record.truth, data_record.made_by) = (Some("made with the rows".to_owned()), Some(&law));
-    let record = new_record(data_record, &model, &model_options, &options);
+    let options = MethodOptions::Cgs(options);
+    let record = new_record(data_record, &model, &model_options, "cgs", Kernel::best(), &options);
     let job = Job { shard: &shard, model: &model, truth: Some(&truth), options: &options };
     job::run(&job, &run_dir, record, &args.output)
 }

@@ -4,36 +4,41 @@ use std::path::Path;
 
 use dirigent::io::labels::read_labels;
 use dirigent::io::{DataSet, Selection};
-use dirigent::method::cgs::{CgsOptions, Draws};
-use dirigent::model::{Alpha, FamilyName, Model, ModelOptions};
+use dirigent::method::MethodOptions;
+use dirigent::method::cgs::Draws;
+use dirigent::model::{FamilyName, Model, ModelOptions};
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
-use dirigent::survey::Survey;
 use dirigent::sweep::Kernel;
 use dirigent::{InputError, Result};
 
 use crate::args::{FitArgs, OutputArgs, RunArgs};
+use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
 
 pub(crate) fn run(args: &FitArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
-    let options = chain_options(args)?;
+    choose::check(args)?;
+    let (cycles, draws) = plan_draws(&args.run)?;
+    let kernel = Kernel::choose(&args.run.kernel)?;
     if let Some(out) = &args.output.out {
         check_folder(out, &FILES, args.output.force)?;
     }
     let console = args.output.console();
     let (selection, model_options) = (args.selection.selection(), args.model.options());
     let data = open(args, &selection, &model_options, console)?;
-    check_draws(&options, data.n_rows())?;
+    check_draws(draws, data.n_rows())?;
+    let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
+    let options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
     let truth = true_labels(args.truth.as_deref(), &data)?;
     let shard = data.all_rows();
-    let model = Model::resolve(&model_options, &Survey::of(&shard))?;
+    let model = Model::resolve(&model_options, &options.survey(&shard))?;
     console.say(describe_model(&model, &model_options));
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
-    let record = new_record(data_record, &model, &model_options, &options);
+    let record = new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options);
     let job = Job { shard: &shard, model: &model, truth: truth.as_deref(), options: &options };
     job::run(&job, &run_dir, record, &args.output)
 }
@@ -43,16 +48,18 @@ pub(crate) fn new_record<'a>(
     data: DataRecord<'a>,
     model: &'a Model,
     model_options: &ModelOptions,
-    options: &CgsOptions,
+    method: &'static str,
+    kernel: Kernel,
+    options: &MethodOptions,
 ) -> RunRecord<'a> {
     RunRecord {
         status: Status::Running,
         error: None,
         version: env!("CARGO_PKG_VERSION"),
-        kernel: options.kernel,
+        kernel,
         data,
         model,
-        options: RunOptions::cgs(options, model_options),
+        options: RunOptions::new(method, options, model_options),
         summary: None,
     }
 }
@@ -83,20 +90,6 @@ pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
     }
 }
 
-fn chain_options(args: &FitArgs) -> Result<CgsOptions> {
-    if args.run.workers != 1 {
-        let problem = format!("--method cgs has one worker, got --workers {}", args.run.workers);
-        return Err(InputError::new(problem).hint("leave --workers out").into());
-    }
-    let alpha = match args.model.alpha {
-        Alpha::Auto => Alpha::Auto,
-        Alpha::Fixed(alpha) => Alpha::fixed(alpha)?,
-    };
-    let (cycles, draws) = plan_draws(&args.run)?;
-    let kernel = Kernel::choose(&args.run.kernel)?;
-    Ok(CgsOptions { cycles, alpha, seed: args.run.seed, draws, kernel })
-}
-
 /// The chain is twice as long as the part that is kept: the first half is its way in.
 fn plan_draws(args: &RunArgs) -> Result<(u64, Option<Draws>)> {
     let Some(n_draws) = args.draws else { return Ok((args.cycles, None)) };
@@ -108,8 +101,8 @@ fn plan_draws(args: &RunArgs) -> Result<(u64, Option<Draws>)> {
     }
 }
 
-fn check_draws(options: &CgsOptions, n_rows: usize) -> Result<()> {
-    match options.draws {
+fn check_draws(draws: Option<Draws>, n_rows: usize) -> Result<()> {
+    match draws {
         Some(draws) if draws.n_draws.checked_mul(n_rows).is_none_or(|cells| cells > isize::MAX as usize / 4) => {
             Err(too_many_draws(format!("--draws {} of {n_rows} rows do not fit a file", draws.n_draws)))
         }
@@ -130,13 +123,20 @@ fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: 
 }
 
 fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {
-    let Some(file) = file else { return Ok(data.truth().map(|truth| truth.labels.clone())) };
-    let truth = read_labels(file)?.labels;
-    if truth.len() != data.n_rows() {
-        let problem = format!("has {} labels, but the data has {} rows", truth.len(), data.n_rows());
-        return Err(InputError::in_file(file, problem).hint("--truth needs one label a row, in the same order").into());
+    let in_data = || data.truth().map(|truth| truth.labels.clone());
+    Ok(labels_of(file, "--truth", data)?.or_else(in_data))
+}
+
+/// The labels in a file, one for each row of the data.
+fn labels_of(file: Option<&Path>, option: &str, data: &DataSet) -> Result<Option<Vec<u32>>> {
+    let Some(file) = file else { return Ok(None) };
+    let labels = read_labels(file)?.labels;
+    if labels.len() != data.n_rows() {
+        let problem = format!("has {} labels, but the data has {} rows", labels.len(), data.n_rows());
+        let hint = format!("{option} needs one label a row, in the same order");
+        return Err(InputError::in_file(file, problem).hint(hint).into());
     }
-    Ok(Some(truth))
+    Ok(Some(labels))
 }
 
 fn truth_source(args: &FitArgs) -> Option<String> {

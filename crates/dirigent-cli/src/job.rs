@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use dirigent::Result;
-use dirigent::method::cgs::{self, CgsOptions, Observer, Outcome};
+use dirigent::method::cgs::{self, Observer, Outcome};
+use dirigent::method::{self, MethodOptions};
 use dirigent::metrics;
 use dirigent::model::Model;
 use dirigent::rows::Shard;
@@ -20,7 +21,7 @@ pub(crate) struct Job<'a> {
     pub(crate) shard: &'a Shard,
     pub(crate) model: &'a Model,
     pub(crate) truth: Option<&'a [u32]>,
-    pub(crate) options: &'a CgsOptions,
+    pub(crate) options: &'a MethodOptions,
 }
 
 /// Runs the job, fills the run folder, prints the summary.
@@ -42,16 +43,17 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
 
 fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary> {
     let n_rows = job.shard.n_rows();
-    let draws = job.options.draws.map(|draws| run_dir.draws(draws.n_draws, n_rows)).transpose()?;
-    let progress = Progress::new(output.console(), n_rows, job.options.cycles);
+    let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws, n_rows)).transpose()?;
+    let progress = Progress::new(output.console(), n_rows, job.options.cycles());
     let mut recorder = Recorder { trace: run_dir.trace()?, draws, progress, bytes: 0, messages: 0 };
     let start = Instant::now();
-    let outcome = cgs::run(job.shard, job.model, job.options, job.truth, &mut recorder);
+    let outcome = method::run(job.shard, job.model, job.options, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
     recorder.progress.finish();
-    let outcome = outcome?;
+    let (outcome, totals) = outcome?;
     recorder.draws.map(NpyWriter::finish).transpose()?;
     run_dir.write_labels(&outcome.labels, &outcome.certainty)?;
+    totals.map_or(Ok(()), |totals| run_dir.write_workers(&totals, &job.options.shards(job.shard)))?;
     let summary = summarize(job, &outcome);
     Ok(Summary { seconds, bytes: recorder.bytes, messages: recorder.messages, ..summary })
 }

@@ -3,6 +3,7 @@
 //! stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input.
 
 mod args;
+mod choose;
 mod console;
 mod demo;
 mod eval;

@@ -1,8 +1,38 @@
 //! Dirichlet-process mixture models on data spread over many workers.
+//!
+//! Rows come as a [`rows::Shard`], from files ([`io::DataSet`]) or made ([`io::synthetic`]). A [`survey::Survey`] of them and the
+//! user's [`model::ModelOptions`] give a [`model::Model`] with every prior resolved. [`sweep::sampler`] makes the sampler that suits
+//! model and processor, and a [`method::cgs::Chain`] lets it sweep. [`metrics`] compares labellings; [`run_dir`] writes it all down.
+//!
+//! ```
+//! use dirigent::io::synthetic::MixtureLaw;
+//! use dirigent::method::cgs::Chain;
+//! use dirigent::metrics;
+//! use dirigent::model::{Alpha, Model, ModelOptions};
+//! use dirigent::rows::Shard;
+//! use dirigent::survey::Survey;
+//! use dirigent::sweep::{Kernel, sampler};
+//!
+//! let law = MixtureLaw { n_rows: 2000, n_clusters: 5, centre_sd: 40.0, ..MixtureLaw::synthetic() };
+//! let (table, truth) = law.table()?;
+//! let shard = Shard::of_table(table);
+//!
+//! let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(40.0), ..ModelOptions::default() };
+//! let model = Model::resolve(&options, &Survey::of(&shard))?;
+//! let mut chain = Chain::new(&model, sampler(&model, shard, Kernel::best()), Alpha::Auto, 0);
+//! for _cycle in 0..20 {
+//!     chain.step();
+//! }
+//! let agreement = metrics::compare(chain.labels(), &truth);
+//! assert!(agreement.nmi > 0.9, "{agreement:?}");
+//! # Ok::<(), dirigent::Error>(())
+//! ```
 pub mod consolidate;
+pub mod engine;
 pub mod error;
 pub mod family;
 pub mod io;
+pub mod message;
 pub mod method;
 pub mod metrics;
 pub mod model;

@@ -2,7 +2,8 @@
 //!
 //! What is left out follows one simple rule:
 //! - `gaussian`: m₀ is the mean of each column, σ₀ the pooled standard deviation of the columns, σ half of that;
-//! - `multinomial`: γ is ten times the mean length of a row over the size of the vocabulary: the prior weighs as much as ten rows.
+//! - `multinomial`: γ is the mean length of a row over the size of the vocabulary, so the prior weighs as much as one row. (A heavier one
+//!   lets a sweep from a cold start end with a single component.)
 
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +140,7 @@ fn multinomial(options: &ModelOptions, survey: &Survey) -> Result<Multinomial> {
     };
     // rows without a single word say nothing, whatever γ is
     let words_a_row = if n_words > 0 { n_words as f64 / survey.n_rows as f64 } else { 1.0 };
-    let smoothing = options.smoothing.unwrap_or(10.0 * words_a_row / survey.n_columns as f64);
+    let smoothing = options.smoothing.unwrap_or(words_a_row / survey.n_columns as f64);
     Ok(Multinomial { smoothing: positive("--gamma", smoothing)?, n_words: survey.n_columns })
 }
 
@@ -193,7 +194,7 @@ mod tests {
         let pooled = ((1.0f64 + 100.0) / 2.0).sqrt();
         assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 2.0).abs() < 1e-12);
         let model = Model::resolve(&ModelOptions::default(), &counts()).unwrap();
-        assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 10.0, n_words: 4 }));
+        assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 1.0, n_words: 4 }));
     }
 
     #[test]

@@ -208,6 +208,23 @@ impl Shard {
         shard
     }
 
+    /// The given rows of this shard, as a shard of their own.
+    #[must_use]
+    pub fn part(&self, rows: Range<usize>) -> Self {
+        assert!(rows.start <= rows.end && rows.end <= self.n_rows, "the rows asked for must exist");
+        let ends = self.blocks.iter().skip(1).map(|block| block.first_row).chain([self.n_rows]);
+        let mut part = Self { n_rows: 0, blocks: Vec::new(), ..*self };
+        for (block, end) in self.blocks.iter().zip(ends) {
+            let (first, last) = (rows.start.max(block.first_row), rows.end.min(end));
+            if first < last {
+                let table_row = block.table_row + first - block.first_row;
+                part.blocks.push(Block { table: Arc::clone(&block.table), first_row: part.n_rows, table_row });
+                part.n_rows += last - first;
+            }
+        }
+        part
+    }
+
     /// A shard of a whole table.
     pub fn of_table(table: Table) -> Self {
         let n_rows = table.n_rows();
@@ -267,6 +284,9 @@ mod tests {
         let shard = Shard::of_tables(&tables, 1..4);
         let rows: Vec<_> = shard.rows().collect();
         assert_eq!(rows, [Row::F32(&[2.0, 3.0]), Row::F32(&[4.0, 5.0]), Row::F64(&[6.0, 7.0])]);
+        let part = shard.part(1..3);
+        assert_eq!(part.rows().collect::<Vec<_>>(), [Row::F32(&[4.0, 5.0]), Row::F64(&[6.0, 7.0])]);
+        assert_eq!((part.part(1..2).row(0), part.part(1..1).n_rows()), (Row::F64(&[6.0, 7.0]), 0));
     }
 
     #[test]

@@ -59,6 +59,17 @@ impl Stats {
         dense
     }
 
+    /// The entries that are not zero, as whole numbers: for sums that are counts.
+    pub fn to_counts(&self) -> Vec<(u32, i64)> {
+        match &self.sums {
+            Sums::Counts(entries) => entries.clone(),
+            Sums::Dense(sums) => {
+                let entries = sums.iter().enumerate().filter(|(_, sum)| **sum != 0.0);
+                entries.map(|(ix, sum)| (ix as u32, *sum as i64)).collect()
+            }
+        }
+    }
+
     /// The dense sums; panics for sparse ones (a family knows which it uses).
     #[inline]
     pub fn dense(&self) -> &[f64] {

@@ -49,6 +49,11 @@ impl Survey {
         Self { n_rows: shard.n_rows() as u64, n_columns: shard.n_columns(), cells }
     }
 
+    /// The survey of shards together, put together in their order.
+    pub fn of_all(shards: &[Shard]) -> Self {
+        shards.iter().map(Self::of).reduce(|all, survey| all.merge(&survey)).expect("there is a shard")
+    }
+
     /// The survey of two shards together.
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, value_parser};
 use dirigent::model::{Alpha, Covariance, FamilyName, ModelOptions};
 
-use super::{OutputArgs, SelectionArgs};
+use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 
 /// Fit a model to data and write labels, trace and settings to a run folder.
 ///
@@ -27,6 +27,8 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -42,7 +44,7 @@ pub(crate) struct ModelArgs {
     /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
     #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
     pub(crate) alpha: Alpha,
-    /// gaussian: standard deviation of rows about their cluster's mean [default: a third of the data's]
+    /// gaussian: standard deviation of rows about their cluster's mean [default: half the data's]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma: Option<f64>,
     /// gaussian: standard deviation of the cluster means [default: the data's]
@@ -59,12 +61,14 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct RunArgs {
-    /// The method: cgs is exact collapsed Gibbs sampling on one worker
-    #[arg(long, value_enum, default_value_t = MethodArg::Cgs, help_heading = "Method")]
-    pub(crate) method: MethodArg,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
     /// How often every row is visited
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) cycles: u64,
+    /// Labels to begin with, one a row: .npy, or a text file [default: the first cycle seats the rows one after another]
+    #[arg(long, value_name = "LABELS")]
+    pub(crate) start: Option<PathBuf>,
     /// The seed of everything random: the same seed gives the same labels
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
@@ -74,9 +78,12 @@ pub(crate) struct RunArgs {
     /// Keep every T-th state [default: cycles / (2 draws), at least 1]
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
-    /// The number of workers; cgs has one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
-    pub(crate) workers: u64,
+    /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) workers: Option<u32>,
+    /// The number of threads; it never changes labels [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) threads: Option<u32>,
     /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) kernel: String,
@@ -91,11 +98,6 @@ enum FamilyArg {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CovarianceArg {
     Fixed,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum MethodArg {
-    Cgs,
 }
 
 impl ModelArgs {

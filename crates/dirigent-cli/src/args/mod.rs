@@ -1,6 +1,8 @@
 //! The options of the command. What is offered here works; what is not offered does not exist yet.
 
+mod engine;
 mod fit;
+mod method;
 mod synth;
 
 use std::path::PathBuf;
@@ -8,7 +10,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use dirigent::io::Selection;
 
+pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{FitArgs, RunArgs};
+pub(crate) use self::method::MethodArgs;
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
 use crate::console::{Console, Talk};

@@ -20,8 +20,6 @@ fn a_wrong_option_is_refused_by_name_value_and_expectation() {
         ("--family multinomial --sigma 1", &["--sigma", "gaussian"]),
         ("--family poisson", &["--family", "poisson", "gaussian", "multinomial"]),
         ("--covariance full", &["--covariance", "full", "fixed"]),
-        ("--method prog", &["--method", "prog", "cgs"]),
-        ("--workers 2", &["--workers 2", "cgs", "hint: "]),
         ("--workers 0", &["--workers", "0"]),
         ("--cycles 0", &["--cycles", "0"]),
         ("--cycles -5", &["--cycles", "-5"]),

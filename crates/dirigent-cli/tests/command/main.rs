@@ -1,6 +1,7 @@
 //! The command from outside: the real binary in folders of its own.
 
 mod bad_input;
+mod distributed;
 mod eval;
 mod fit;
 mod info_and_demo;

@@ -44,6 +44,14 @@ impl Place {
         serde_json::from_slice(&self.read(name)).unwrap()
     }
 
+    /// The cells of a column of a table with a header line.
+    pub(crate) fn column(&self, name: &str, column: &str) -> Vec<String> {
+        let table = self.text(name);
+        let (header, lines) = table.split_once('\n').unwrap();
+        let ix = header.split(',').position(|name| name == column).unwrap_or_else(|| panic!("{name}: no {column}"));
+        lines.lines().map(|line| line.split(',').nth(ix).unwrap().to_owned()).collect()
+    }
+
     /// The numbers of an .npy file of four-byte items, and its header.
     fn npy(&self, name: &str) -> (String, Vec<[u8; 4]>) {
         let bytes = self.read(name);

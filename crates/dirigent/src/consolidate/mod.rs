@@ -4,11 +4,14 @@
 //! [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`] decide which pieces belong together: they change owners, never statistics.
 
 pub mod hungarian;
+mod pair_table;
 mod pool;
 pub mod pooled;
 pub mod progressive;
 mod ratio;
 pub mod restricted;
+#[cfg(test)]
+mod timing;
 
 pub use pool::{ComponentId, PieceKey, PieceName, Pool, ShardId};
-pub use ratio::{Weighed, log_merge_ratio};
+pub use ratio::{MergeRatio, Weighed, log_merge_ratio};

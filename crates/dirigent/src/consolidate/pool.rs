@@ -6,6 +6,7 @@
 //! Merges and splits change owners only.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,13 +58,22 @@ struct Component {
     total: Option<Weighed>,
 }
 
+/// What happened to a component since its total was added up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Change {
+    /// This piece and perhaps others after it came, all behind the pieces there were: they need only be added.
+    Appended(PieceKey),
+    /// Anything else.
+    Any,
+}
+
 /// All components, as the sums of what the workers have contributed.
 #[derive(Debug, Default)]
 pub struct Pool {
     pieces: BTreeMap<PieceKey, Piece>,
     components: BTreeMap<ComponentId, Component>,
-    /// Components whose total must be added up again.
-    stale: BTreeSet<ComponentId>,
+    /// Components whose total is no longer right.
+    stale: BTreeMap<ComponentId, Change>,
     epoch: u32,
     n_minted: u64,
 }
@@ -78,6 +88,13 @@ impl Pool {
     pub fn mint(&mut self) -> ComponentId {
         self.n_minted += 1;
         ComponentId { epoch: self.epoch, number: self.n_minted }
+    }
+
+    /// Never mints an id that came from elsewhere.
+    pub fn keep_clear_of(&mut self, id: ComponentId) {
+        if id.epoch == self.epoch {
+            self.n_minted = self.n_minted.max(id.number);
+        }
     }
 
     /// The epoch of new ids.
@@ -99,7 +116,7 @@ impl Pool {
     pub fn contribute(&mut self, key: PieceKey, stats: Stats) {
         let piece = self.pieces.get_mut(&key).expect("only known pieces contribute");
         piece.stats = (stats.count > 0).then_some(stats);
-        self.stale.insert(piece.owner);
+        self.stale.insert(piece.owner, Change::Any);
     }
 
     /// Enters a new piece under an owner, which may be new.
@@ -107,21 +124,31 @@ impl Pool {
         let stats = stats.filter(|stats| stats.count > 0);
         let before = self.pieces.insert(key, Piece { stats, owner });
         assert!(before.is_none(), "a piece is entered once");
-        self.components.entry(owner).or_default().pieces.insert(key);
-        self.stale.insert(owner);
+        let component = self.components.entry(owner).or_default();
+        let is_behind = component.total.is_some() && component.pieces.last().is_some_and(|last| *last < key);
+        component.pieces.insert(key);
+        let change = self.stale.entry(owner).or_insert(if is_behind { Change::Appended(key) } else { Change::Any });
+        if !is_behind {
+            *change = Change::Any;
+        }
     }
 
     /// Adds up the totals that changed, each over its pieces in order.
     pub fn settle(&mut self, family: &dyn Conjugate) {
-        for id in std::mem::take(&mut self.stale) {
+        for (id, change) in std::mem::take(&mut self.stale) {
             let Some(component) = self.components.get_mut(&id) else { continue };
             if component.pieces.is_empty() {
                 self.components.remove(&id);
                 continue;
             }
-            let mut stats = component.pieces.iter().filter_map(|key| self.pieces[key].stats.as_ref());
-            component.total = stats.next().map(|first| {
-                let mut total = first.clone();
+            let (before, first) = match change {
+                Change::Appended(first) => (component.total.take(), Some(first)),
+                Change::Any => (None, None),
+            };
+            let pieces = component.pieces.range((first.map_or(Bound::Unbounded, Bound::Included), Bound::Unbounded));
+            let mut stats = pieces.filter_map(|key| self.pieces[key].stats.as_ref());
+            let before = before.map(|total| total.stats).or_else(|| stats.next().cloned());
+            component.total = before.map(|mut total| {
                 stats.for_each(|stats| total.add(stats));
                 Weighed::new(family, total)
             });
@@ -161,7 +188,8 @@ impl Pool {
     /// Merges two components that have rows and returns the id that stays: the larger one's, on a tie the smaller id.
     pub fn merge(&mut self, a: ComponentId, b: ComponentId, family: &dyn Conjugate) -> ComponentId {
         let size = |id| self.total(id).expect("components that merge have rows").stats.count;
-        let (kept, gone) = if (size(a), std::cmp::Reverse(a)) > (size(b), std::cmp::Reverse(b)) { (a, b) } else { (b, a) };
+        let (kept, gone) =
+            if (size(a), std::cmp::Reverse(a)) > (size(b), std::cmp::Reverse(b)) { (a, b) } else { (b, a) };
         let pieces = self.components.remove(&gone).expect("it has a total").pieces;
         self.give(pieces, kept);
         self.settle(family);
@@ -196,7 +224,7 @@ impl Pool {
         let before = self.pieces[&key].owner;
         if let Some(component) = self.components.get_mut(&before) {
             component.pieces.remove(&key);
-            self.stale.insert(before);
+            self.stale.insert(before, Change::Any);
         }
         self.give(BTreeSet::from([key]), owner);
     }
@@ -206,7 +234,7 @@ impl Pool {
             self.pieces.get_mut(key).expect("owned pieces are in the ledger").owner = owner;
         }
         self.components.entry(owner).or_default().pieces.append(&mut pieces);
-        self.stale.insert(owner);
+        self.stale.insert(owner, Change::Any);
     }
 
     /// Takes a shard's column out of the ledger.
@@ -216,7 +244,7 @@ impl Pool {
             let key = PieceKey { shard, name };
             let owner = self.pieces.remove(&key).expect("it was just listed").owner;
             self.components.get_mut(&owner).expect("owners are known").pieces.remove(&key);
-            self.stale.insert(owner);
+            self.stale.insert(owner, Change::Any);
         }
     }
 
@@ -277,6 +305,27 @@ mod tests {
         pool.settle(&family());
         assert_eq!(pool.total(first).unwrap().stats, stats(3, 3.0));
         assert_eq!(pool.total(second).unwrap().stats, stats(4, -8.0));
+    }
+
+    #[test]
+    fn a_total_is_the_same_sum_however_its_pieces_arrived() {
+        let pieces = [(0, 0.1), (4, 0.7), (1, 1e9), (2, 0.3), (3, -1e9), (5, 0.9), (6, 1e-3)];
+        let total = |order: &[usize], settle_every: usize| {
+            let mut pool = Pool::new(0);
+            let id = pool.mint();
+            for (step, &ix) in order.iter().enumerate() {
+                pool.enter(birth(pieces[ix].0, 0), Some(stats(1, pieces[ix].1)), id);
+                if step % settle_every == 0 {
+                    pool.settle(&family());
+                }
+            }
+            pool.settle(&family());
+            pool.total(id).unwrap().stats.clone()
+        };
+        let at_once = total(&[0, 1, 2, 3, 4, 5, 6], 100);
+        for order in [[0, 1, 2, 3, 4, 5, 6], [0, 2, 3, 4, 1, 5, 6], [6, 5, 4, 3, 2, 1, 0], [2, 3, 1, 5, 0, 6, 4]] {
+            (1..4).for_each(|settle_every| assert_eq!(total(&order, settle_every), at_once));
+        }
     }
 
     #[test]

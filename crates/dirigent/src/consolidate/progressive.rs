@@ -2,7 +2,9 @@
 //!
 //! Births come one by one; each is merged into component k with probability ∝ ρ(S_k, S') or stays a component of its own with weight 1.
 
-use super::{PieceKey, Pool, Weighed, log_merge_ratio};
+use std::collections::VecDeque;
+
+use super::{MergeRatio, PieceKey, Pool, Weighed};
 use crate::family::Conjugate;
 use crate::rng::Stream;
 use crate::stats::Stats;
@@ -26,6 +28,16 @@ impl std::ops::AddAssign for ConsolidateInfo {
     }
 }
 
+/// Births whose ratios are computed together.
+const BATCH: usize = 32;
+
+struct Birth {
+    key: PieceKey,
+    set: Weighed,
+    /// log ρ with every component.
+    log_weights: Vec<f64>,
+}
+
 /// Takes births into a settled pool, in the given order.
 pub fn absorb(
     pool: &mut Pool,
@@ -34,18 +46,46 @@ pub fn absorb(
     alpha: f64,
     rng: &mut Stream,
 ) -> ConsolidateInfo {
-    let mut info = ConsolidateInfo::default();
-    for (key, stats) in births {
-        let birth = Weighed::new(family, stats);
-        let (ids, mut log_weights): (Vec<_>, Vec<_>) =
-            pool.live().map(|(id, total)| (id, log_merge_ratio(family, alpha, total, &birth))).unzip();
+    let ratio = MergeRatio::new(family, alpha);
+    let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };
+    let weigh = |(key, stats)| Birth { key, set: Weighed::new(family, stats), log_weights: Vec::new() };
+    let mut births = births.into_iter().map(weigh);
+    loop {
+        let batch: VecDeque<Birth> = births.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            return info;
+        }
+        info.merges += absorb_batch(pool, batch, &ratio, rng);
+    }
+}
+
+/// One by one, but a component is laid out once for the ratios with all of them. Returns how many were merged.
+fn absorb_batch(pool: &mut Pool, mut batch: VecDeque<Birth>, ratio: &MergeRatio<'_>, rng: &mut Stream) -> u64 {
+    let (mut ids, mut n_merged) = (Vec::new(), 0);
+    for (id, total) in pool.live() {
+        set_ratios(&mut batch, ids.len(), total, ratio);
+        ids.push(id);
+    }
+    while let Some(Birth { key, set, mut log_weights }) = batch.pop_front() {
         log_weights.push(0.0);
         let choice = rng.categorical(&log_weights);
-        let owner = ids.get(choice).copied().unwrap_or_else(|| pool.mint());
-        pool.enter(key, Some(birth.stats), owner);
-        pool.settle(family);
-        info.births += 1;
-        info.merges += u64::from(choice < ids.len());
+        if choice < ids.len() {
+            n_merged += 1;
+        } else {
+            ids.push(pool.mint());
+        }
+        pool.enter(key, Some(set.stats), ids[choice]);
+        pool.settle(ratio.family);
+        set_ratios(&mut batch, choice, pool.total(ids[choice]).expect("it has rows"), ratio);
     }
-    info
+    n_merged
+}
+
+/// Sets log ρ of all births with one component, which may be a new one.
+fn set_ratios(batch: &mut VecDeque<Birth>, component_ix: usize, total: &Weighed, ratio: &MergeRatio<'_>) {
+    let total = ratio.spread(total);
+    for birth in batch {
+        birth.log_weights.resize(birth.log_weights.len().max(component_ix + 1), 0.0);
+        birth.log_weights[component_ix] = ratio.log(&total, &birth.set);
+    }
 }

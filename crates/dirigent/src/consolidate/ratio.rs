@@ -1,8 +1,10 @@
 //! The merge-split ratio ρ(A, B): how much more probable it is that two sets of rows are one component than two.
 
+use std::borrow::Cow;
+
 use crate::family::Conjugate;
 use crate::special::log_gamma;
-use crate::stats::Stats;
+use crate::stats::{Stats, Sums};
 
 /// A set of rows with what its ratios need again and again.
 #[derive(Debug, Clone)]
@@ -30,26 +32,60 @@ impl Weighed {
     }
 }
 
-/// log ρ(A, B) = −log α + ln Γ(n_A+n_B) − ln Γ(n_A) − ln Γ(n_B) + b(A∪B) + b₀ − b(A) − b(B).
+/// The ratios under one family and one α, with what all of them share.
+#[derive(Clone, Copy)]
+pub struct MergeRatio<'a> {
+    /// The family.
+    pub family: &'a dyn Conjugate,
+    log_alpha: f64,
+    log_normalizer_empty: f64,
+}
+
+impl<'a> MergeRatio<'a> {
+    /// Prepares for many ratios.
+    pub fn new(family: &'a dyn Conjugate, alpha: f64) -> Self {
+        Self { family, log_alpha: libm::log(alpha), log_normalizer_empty: family.log_normalizer_empty() }
+    }
+
+    /// log ρ(A, B) = −log α + ln Γ(n_A+n_B) − ln Γ(n_A) − ln Γ(n_B) + b(A∪B) + b₀ − b(A) − b(B).
+    pub fn log(&self, a: &Weighed, b: &Weighed) -> f64 {
+        let log_gamma_both = log_gamma((a.stats.count + b.stats.count) as f64);
+        let log_apart = a.log_normalizer + b.log_normalizer - self.log_normalizer_empty;
+        log_gamma_both - a.log_gamma_count - b.log_gamma_count - self.log_alpha
+            + self.family.log_overlap(&a.stats, &b.stats, log_apart)
+    }
+
+    /// The same set laid out for ratios with many others: with every word in its place, a ratio costs no more than the words of the other.
+    pub fn spread<'w>(&self, set: &'w Weighed) -> Cow<'w, Weighed> {
+        match set.stats.sums {
+            Sums::Dense(_) => Cow::Borrowed(set),
+            Sums::Counts(_) => Cow::Owned(Weighed { stats: set.stats.to_dense(self.family.stats_len()), ..*set }),
+        }
+    }
+
+    /// Puts B into A, given log ρ(A, B), from which b(A∪B) follows.
+    pub fn join(&self, a: &mut Weighed, b: &Weighed, log_ratio: f64) {
+        a.stats.add(&b.stats);
+        let log_gamma_both = log_gamma(a.stats.count as f64);
+        let log_overlap = log_ratio + self.log_alpha + a.log_gamma_count + b.log_gamma_count - log_gamma_both;
+        a.log_normalizer += b.log_normalizer - self.log_normalizer_empty + log_overlap;
+        a.log_gamma_count = log_gamma_both;
+    }
+}
+
+/// log ρ(A, B) of a single pair.
 pub fn log_merge_ratio(family: &dyn Conjugate, alpha: f64, a: &Weighed, b: &Weighed) -> f64 {
-    let log_gamma_both = log_gamma((a.stats.count + b.stats.count) as f64);
-    log_gamma_both - a.log_gamma_count - b.log_gamma_count - libm::log(alpha)
-        + family.log_normalizer_of_union(&a.stats, &b.stats)
-        + family.log_normalizer_empty()
-        - a.log_normalizer
-        - b.log_normalizer
+    MergeRatio::new(family, alpha).log(a, b)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::{GaussianFixed, log_joint};
-    use crate::stats::Sums;
+    use crate::family::{GaussianFixed, Multinomial, log_joint};
 
     #[test]
     fn the_ratio_is_that_of_the_joint_densities() {
-        let family =
-            GaussianFixed { noise_sd: 1.0, mean_sd: 3.0, prior_mean: vec![0.5, 0.0], offset: vec![0.0, 0.0] };
+        let family = GaussianFixed { noise_sd: 1.0, mean_sd: 3.0, prior_mean: vec![0.5, 0.0], offset: vec![0.0, 0.0] };
         let stats = |count, sums: [f64; 2]| Stats { count, sums: Sums::Dense(sums.into()) };
         let (a, b, c) = (stats(3, [1.0, 2.0]), stats(5, [4.0, -1.0]), stats(2, [9.0, 9.0]));
         let alpha = 0.7;
@@ -57,5 +93,20 @@ mod tests {
         let together = log_joint(&family, [&a.union(&b), &c], alpha, 0.0);
         let ratio = log_merge_ratio(&family, alpha, &Weighed::new(&family, a), &Weighed::new(&family, b));
         assert!((ratio - (together - apart)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn a_joined_set_weighs_what_it_would_weigh_afresh() {
+        let family = Multinomial { smoothing: 0.3, n_words: 4 };
+        let stats = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
+        let (a, b) = (stats(3, &[(0, 2), (1, 5), (4, 7)]), stats(2, &[(1, 1), (3, 9), (4, 10)]));
+        let (ratio, fresh) = (MergeRatio::new(&family, 0.7), Weighed::new(&family, a.union(&b)));
+        let [a, b] = [a, b].map(|stats| Weighed::new(&family, stats));
+        let mut joined = ratio.spread(&a).into_owned();
+        assert_eq!(ratio.log(&joined, &b), ratio.log(&a, &b));
+        ratio.join(&mut joined, &b, ratio.log(&a, &b));
+        assert_eq!(joined.stats, fresh.stats.to_dense(5));
+        assert!((joined.log_normalizer - fresh.log_normalizer).abs() < 1e-12);
+        assert_eq!(joined.log_gamma_count, fresh.log_gamma_count);
     }
 }

@@ -13,6 +13,9 @@ use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::{Stats, Sums};
 
+/// Running sums of a long addition.
+const LANES: usize = 8;
+
 /// Spherical Gaussians of known standard deviation with a Gaussian prior on their means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GaussianFixed {
@@ -56,6 +59,29 @@ impl GaussianFixed {
         numbers.iter().zip(&self.offset).zip(centre).map(|((&x, offset), c)| (x.into() - offset - c).powi(2)).sum()
     }
 
+    /// ‖t‖² / 2σ²κ − D/2 ln κ for a given number of rows and ‖t‖².
+    fn log_normalizer_of(&self, count: i64, square: f64) -> f64 {
+        let rows = self.prior_rows() + count as f64;
+        square / (2.0 * self.noise_sd.powi(2) * rows) - 0.5 * self.stats_len() as f64 * libm::log(rows)
+    }
+
+    /// ‖t‖² of two sets together. In several running sums: a single one would have to wait for every addition.
+    fn squared_norm_of_union(&self, a: &[f64], b: &[f64]) -> f64 {
+        let prior_rows = self.prior_rows();
+        let square = |mean: f64, offset: f64, a: f64, b: f64| (prior_rows * (mean - offset) + (a + b)).powi(2);
+        let (means, last_means) = self.prior_mean.as_chunks::<LANES>();
+        let (offsets, last_offsets) = self.offset.as_chunks::<LANES>();
+        let ((a, last_a), (b, last_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+        let mut sums = [0.0; LANES];
+        for (((mean, offset), a), b) in means.iter().zip(offsets).zip(a).zip(b) {
+            for lane in 0..LANES {
+                sums[lane] += square(mean[lane], offset[lane], a[lane], b[lane]);
+            }
+        }
+        let last = last_means.iter().zip(last_offsets).zip(last_a).zip(last_b);
+        sums.iter().sum::<f64>() + last.map(|(((mean, offset), a), b)| square(*mean, *offset, *a, *b)).sum::<f64>()
+    }
+
     fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
         fn add<T: Copy + Into<f64>>(numbers: &[T], offset: &[f64], sign: f64, sums: &mut [f64]) {
             for ((&x, offset), sum) in numbers.iter().zip(offset).zip(sums) {
@@ -80,10 +106,18 @@ impl Conjugate for GaussianFixed {
     /// ‖t‖² / 2σ²κ − D/2 ln κ, the constants of the family left out.
     fn log_normalizer(&self, stats: &Stats) -> f64 {
         let prior_rows = self.prior_rows();
-        let rows = prior_rows + stats.count as f64;
         let square: f64 =
             self.centred_prior_mean().zip(stats.dense()).map(|(mean, sum)| (prior_rows * mean + sum).powi(2)).sum();
-        square / (2.0 * self.noise_sd.powi(2) * rows) - 0.5 * self.stats_len() as f64 * libm::log(rows)
+        self.log_normalizer_of(stats.count, square)
+    }
+
+    fn log_normalizer_empty(&self) -> f64 {
+        let prior_rows = self.prior_rows();
+        self.log_normalizer_of(0, self.centred_prior_mean().map(|mean| (prior_rows * mean).powi(2)).sum())
+    }
+
+    fn log_normalizer_of_union(&self, a: &Stats, b: &Stats) -> f64 {
+        self.log_normalizer_of(a.count + b.count, self.squared_norm_of_union(a.dense(), b.dense()))
     }
 }
 

@@ -17,6 +17,10 @@ macro_rules! laws {
             laws::merging_is_associative_and_commutative(&$family);
         }
         #[test]
+        fn overlap_is_what_the_union_gains() {
+            laws::overlap_is_what_the_union_gains(&$family);
+        }
+        #[test]
         fn predictive_is_a_ratio_of_marginals() {
             laws::predictive_is_a_ratio_of_marginals(&$family);
         }
@@ -101,6 +105,35 @@ pub(super) fn merging_is_associative_and_commutative<F: Family>(family: &F) {
         let mut difference = whole;
         difference.subtract(&c);
         assert_stats_close(&difference, &a.union(&b), "Stats::subtract");
+    }
+}
+
+/// The same sums, held sparsely where the family counts.
+fn sparse_twin<F: Family>(family: &F, rows: &[OwnedRow]) -> Option<Stats> {
+    let mut sparse = Stats::empty_counts();
+    let OwnedRow::Counts(_) = rows.first()? else { return None };
+    let table = table_of_rows(n_columns(&rows[0]), rows);
+    (0..rows.len()).for_each(|row_ix| family.add_row(table.row(row_ix), &mut sparse));
+    Some(sparse)
+}
+
+/// Dense and sparse statistics in any mixture; the union itself is the reference.
+pub(super) fn overlap_is_what_the_union_gains<F: Family>(family: &F) {
+    let empty = family.log_normalizer(&family.empty_stats());
+    assert_close(family.log_normalizer_empty(), empty, "log_normalizer_empty");
+    for seed in 0..20 {
+        let rows = draw_rows(family, 12, seed);
+        let (first, rest) = rows.split_at(1 + seed as usize % 11);
+        let [a, b] = [first, rest].map(|rows| summarise(family, rows).0);
+        let union = family.log_normalizer(&a.union(&b));
+        let apart = family.log_normalizer(&a) + family.log_normalizer(&b) - empty;
+        for a in [Some(a), sparse_twin(family, first)].iter().flatten() {
+            for b in [Some(b.clone()), sparse_twin(family, rest)].iter().flatten() {
+                assert_close(family.log_overlap(a, b, apart), union - apart, "log_overlap");
+            }
+        }
+        let [a, b] = [first, rest].map(|rows| summarise(family, rows).0);
+        assert_close(family.log_normalizer_of_union(&a, &b), union, "log_normalizer_of_union");
     }
 }
 

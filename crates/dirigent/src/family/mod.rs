@@ -24,6 +24,11 @@ pub trait Conjugate: Send + Sync {
     /// b(β₀ + ψ(S), κ₀ + c|S|): the log-normaliser of the posterior given the rows, up to a constant of the family.
     fn log_normalizer(&self, stats: &Stats) -> f64;
 
+    /// Whether sums are whole numbers, mostly zero: then statistics travel and are pooled sparse.
+    fn has_counts(&self) -> bool {
+        false
+    }
+
     /// The statistics of no rows.
     fn empty_stats(&self) -> Stats {
         Stats::empty_dense(self.stats_len())
@@ -37,6 +42,12 @@ pub trait Conjugate: Send + Sync {
     /// b(A ∪ B), without making the union where a family can.
     fn log_normalizer_of_union(&self, a: &Stats, b: &Stats) -> f64 {
         self.log_normalizer(&a.union(b))
+    }
+
+    /// b(A ∪ B) + b₀ − b(A) − b(B): how well two sets go together, the family's part of log ρ. Whoever asks compares a set with many
+    /// others and so knows `log_apart` = b(A) + b(B) − b₀; a family that can do without b(A ∪ B) need not look at it.
+    fn log_overlap(&self, a: &Stats, b: &Stats, log_apart: f64) -> f64 {
+        self.log_normalizer_of_union(a, b) - log_apart
     }
 }
 
@@ -98,7 +109,7 @@ pub fn table_of_rows(n_columns: usize, rows: &[OwnedRow]) -> Table {
 
 /// log p(X|one component) = b(S) − b₀ + Σ log h(x).
 pub fn log_marginal(family: &dyn Conjugate, stats: &Stats, sum_log_base: f64) -> f64 {
-    family.log_normalizer(stats) - family.log_normalizer(&family.empty_stats()) + sum_log_base
+    family.log_normalizer(stats) - family.log_normalizer_empty() + sum_log_base
 }
 
 /// The log-joint of a partition and its rows, the paper's likelihood curve:
@@ -109,7 +120,7 @@ pub fn log_joint<'a>(
     alpha: f64,
     sum_log_base: f64,
 ) -> f64 {
-    let log_normalizer_empty = family.log_normalizer(&family.empty_stats());
+    let log_normalizer_empty = family.log_normalizer_empty();
     let mut n_rows = 0.0;
     let mut total = log_gamma(alpha) + sum_log_base;
     for stats in components.into_iter().filter(|stats| stats.count > 0) {

@@ -3,6 +3,8 @@
 //! A row is a whole document, repeats included, so its predictive is a Dirichlet–compound-multinomial. The sums have one more
 //! coordinate than there are words: the last is the number of words in all, which every formula needs.
 
+use std::cell::RefCell;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Conjugate, Family, OwnedRow};
@@ -20,10 +22,31 @@ pub struct Multinomial {
     pub n_words: usize,
 }
 
+/// The counts of the words, without their total.
+enum Words<'a> {
+    Dense(&'a [f64]),
+    Sparse(&'a [(u32, i64)]),
+}
+
 impl Multinomial {
     /// Vγ: the prior count of all words together.
     pub fn total_smoothing(&self) -> f64 {
         self.smoothing * self.n_words as f64
+    }
+
+    fn words<'a>(&self, stats: &'a Stats) -> Words<'a> {
+        match &stats.sums {
+            Sums::Dense(sums) => Words::Dense(&sums[..self.n_words]),
+            Sums::Counts(entries) => Words::Sparse(entries.split_last().map_or(&[], |(_total, words)| words)),
+        }
+    }
+
+    /// The last coordinate.
+    fn n_words_in(&self, stats: &Stats) -> f64 {
+        match &stats.sums {
+            Sums::Dense(sums) => sums[self.n_words],
+            Sums::Counts(entries) => entries.last().map_or(0.0, |&(_, total)| total as f64),
+        }
     }
 
     fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
@@ -53,28 +76,106 @@ fn counts_of(row: Row<'_>) -> CountRow<'_> {
     }
 }
 
+/// ln Γ(γ+n) − ln Γ(γ) for whole n, from a table as far as it goes.
+struct Rises {
+    smoothing: f64,
+    log_gamma_empty: f64,
+    table: Vec<f64>,
+}
+
+/// 32 KiB: most counts of words are below it, and it stays in the nearest cache.
+const TABLE_LEN: usize = 4096;
+
+impl Rises {
+    fn new(smoothing: f64) -> Self {
+        let log_gamma_empty = log_gamma(smoothing);
+        let table = (0..TABLE_LEN).map(|count| log_gamma(smoothing + count as f64) - log_gamma_empty).collect();
+        Self { smoothing, log_gamma_empty, table }
+    }
+
+    #[inline]
+    fn of(&self, count: i64) -> f64 {
+        match self.table.get(count as usize) {
+            Some(rise) => *rise,
+            None => log_gamma(self.smoothing + count as f64) - self.log_gamma_empty,
+        }
+    }
+
+    /// What a word adds to the overlap of two sets: nothing unless both have it, without asking.
+    #[inline]
+    fn of_both(&self, a: i64, b: i64) -> f64 {
+        self.of(a + b) - self.of(a) - self.of(b)
+    }
+}
+
+thread_local! {
+    // beside the family, not in it: a table is no parameter
+    static RISES: RefCell<Option<Rises>> = const { RefCell::new(None) };
+}
+
+fn with_rises<T>(smoothing: f64, use_them: impl FnOnce(&Rises) -> T) -> T {
+    RISES.with_borrow_mut(|rises| {
+        if rises.as_ref().is_none_or(|rises| rises.smoothing != smoothing) {
+            *rises = Some(Rises::new(smoothing));
+        }
+        use_them(rises.as_ref().expect("it was just made"))
+    })
+}
+
+/// Sums over the indices that are in both of two sorted lists.
+fn sum_over_shared(a: &[(u32, i64)], b: &[(u32, i64)], of_both: impl Fn(i64, i64) -> f64) -> f64 {
+    let (mut ix_a, mut ix_b, mut sum) = (0, 0, 0.0);
+    while let (Some(&(word_a, count_a)), Some(&(word_b, count_b))) = (a.get(ix_a), b.get(ix_b)) {
+        if word_a == word_b {
+            sum += of_both(count_a, count_b);
+        }
+        // no branch: which list comes next cannot be foretold
+        ix_a += usize::from(word_a <= word_b);
+        ix_b += usize::from(word_b <= word_a);
+    }
+    sum
+}
+
 impl Conjugate for Multinomial {
     fn stats_len(&self) -> usize {
         self.n_words + 1
     }
 
+    fn has_counts(&self) -> bool {
+        true
+    }
+
     /// Σ_w [ln Γ(γ+n_w) − ln Γ(γ)] − ln Γ(Vγ+n): words that do not occur add nothing.
     fn log_normalizer(&self, stats: &Stats) -> f64 {
-        let log_gamma_empty = log_gamma(self.smoothing);
-        let of_word = |count: f64| log_gamma(self.smoothing + count) - log_gamma_empty;
-        let (of_words, total): (f64, f64) = match &stats.sums {
-            Sums::Dense(sums) => {
-                let words = sums[..self.n_words].iter().filter(|&&count| count != 0.0);
-                (words.map(|&count| of_word(count)).sum(), sums[self.n_words])
-            }
-            Sums::Counts(entries) => match entries.split_last() {
-                Some((&(_, total), words)) => {
-                    (words.iter().map(|&(_, count)| of_word(count as f64)).sum(), total as f64)
+        with_rises(self.smoothing, |rises| {
+            let of_words: f64 = match self.words(stats) {
+                Words::Dense(counts) => counts.iter().map(|&count| rises.of(count as i64)).sum(),
+                Words::Sparse(entries) => entries.iter().map(|&(_, count)| rises.of(count)).sum(),
+            };
+            of_words - log_gamma(self.total_smoothing() + self.n_words_in(stats))
+        })
+    }
+
+    fn log_normalizer_empty(&self) -> f64 {
+        -log_gamma(self.total_smoothing())
+    }
+
+    /// Sparse sets: only words that are in both count. Dense ones: word after word without a question is faster.
+    fn log_overlap(&self, a: &Stats, b: &Stats, log_apart: f64) -> f64 {
+        let (n_a, n_b, prior) = (self.n_words_in(a), self.n_words_in(b), self.total_smoothing());
+        with_rises(self.smoothing, |rises| {
+            let of_words: f64 = match (self.words(a), self.words(b)) {
+                (Words::Dense(a), Words::Dense(b)) => {
+                    let of_union: f64 = a.iter().zip(b).map(|(a, b)| rises.of((a + b) as i64)).sum();
+                    return of_union - log_gamma(prior + n_a + n_b) - log_apart;
                 }
-                None => (0.0, 0.0),
-            },
-        };
-        of_words - log_gamma(self.total_smoothing() + total)
+                (Words::Dense(dense), Words::Sparse(entries)) | (Words::Sparse(entries), Words::Dense(dense)) => {
+                    entries.iter().map(|&(word, count)| rises.of_both(dense[word as usize] as i64, count)).sum()
+                }
+                (Words::Sparse(a), Words::Sparse(b)) => sum_over_shared(a, b, |a, b| rises.of_both(a, b)),
+            };
+            of_words + log_gamma(prior + n_a) + log_gamma(prior + n_b) - log_gamma(prior + n_a + n_b) - log_gamma(prior)
+        })
     }
 }
 

@@ -29,6 +29,8 @@ pub struct CgsOptions {
     pub draws: Option<Draws>,
     /// The instructions to sweep with.
     pub kernel: Kernel,
+    /// Labels to begin with, one a row, without gaps in their numbers.
+    pub start: Option<Vec<u32>>,
 }
 
 /// Keep every `thin`-th state of the last `n_draws · thin`.
@@ -42,7 +44,7 @@ pub struct Draws {
 
 impl Draws {
     /// Whether the state after `cycle` (counted from 1) of `cycles` is kept.
-    fn keeps(self, cycle: u64, cycles: u64) -> bool {
+    pub(crate) fn keeps(self, cycle: u64, cycles: u64) -> bool {
         let left = cycles - cycle;
         left < self.n_draws as u64 * self.thin && left.is_multiple_of(self.thin)
     }
@@ -102,6 +104,16 @@ impl<'a> Chain<'a> {
             seed: Seed::new(seed),
             cycle: 0,
         }
+    }
+
+    /// Begins with labels instead.
+    #[must_use]
+    pub fn start_from(mut self, labels: &[u32]) -> Self {
+        let n_components = labels.iter().max().map_or(0, |&label| label as usize + 1);
+        self.sampler.load(&vec![self.model.conjugate().empty_stats(); n_components]);
+        self.sampler.set_labels(labels.to_vec());
+        self.close_gaps();
+        self
     }
 
     /// One sweep, then α.
@@ -199,6 +211,9 @@ pub fn run(
     let start = Instant::now();
     let mut chain =
         Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed);
+    if let Some(start) = &options.start {
+        chain = chain.start_from(start);
+    }
     for cycle in 1..=options.cycles {
         let sweep_start = Instant::now();
         let sweep_info = chain.step();

@@ -1,3 +1,87 @@
-//! The methods of the paper's comparison.
+//! The methods of the paper's comparison, under one roof.
+//!
+//! | method | consolidation | schedule |
+//! |---|---|---|
+//! | [`cgs`] | none: one worker | |
+//! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
+//! | Async ([`distributed`]) | progressive | asynchronous |
 
 pub mod cgs;
+pub mod distributed;
+
+use self::cgs::{CgsOptions, Draws, Observer, Outcome};
+use self::distributed::DistributedOptions;
+use crate::engine::RunTotals;
+use crate::error::Result;
+use crate::model::Model;
+use crate::rows::{Shard, worker_rows};
+use crate::survey::Survey;
+
+/// A method with all it needs to run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MethodOptions {
+    /// Collapsed Gibbs on one worker.
+    Cgs(CgsOptions),
+    /// A coordinator and workers.
+    Distributed(DistributedOptions),
+}
+
+impl MethodOptions {
+    /// Cycles to run.
+    pub fn cycles(&self) -> u64 {
+        match self {
+            Self::Cgs(options) => options.cycles,
+            Self::Distributed(options) => options.coordinator.cycles,
+        }
+    }
+
+    /// States to keep.
+    pub fn draws(&self) -> Option<Draws> {
+        match self {
+            Self::Cgs(options) => options.draws,
+            Self::Distributed(options) => options.draws,
+        }
+    }
+
+    /// The number of workers.
+    pub fn n_workers(&self) -> usize {
+        match self {
+            Self::Cgs(_) => 1,
+            Self::Distributed(options) => options.coordinator.n_workers as usize,
+        }
+    }
+
+    /// The rows of each worker.
+    pub fn shards(&self, rows: &Shard) -> Vec<Shard> {
+        let part = |worker| rows.part(worker_rows(worker, self.n_workers(), rows.n_rows()));
+        (0..self.n_workers()).map(part).collect()
+    }
+
+    /// The survey of all rows, put together from the workers' in their order, as the coordinator does.
+    pub fn survey(&self, rows: &Shard) -> Survey {
+        Survey::of_all(&self.shards(rows))
+    }
+}
+
+/// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. A worker
+/// of fewer than 7000 rows sees too little of a cluster to be worth a message.
+pub fn default_workers(n_rows: usize) -> usize {
+    (n_rows / 7000).clamp(1, 20)
+}
+
+/// Runs a method over all rows.
+pub fn run(
+    rows: &Shard,
+    model: &Model,
+    options: &MethodOptions,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, Option<RunTotals>)> {
+    match options {
+        MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
+        MethodOptions::Distributed(distributed) => {
+            let (outcome, totals) = distributed::run(&options.shards(rows), distributed, truth, observer)?;
+            Ok((outcome, Some(totals)))
+        }
+    }
+}

@@ -3,6 +3,15 @@
 //! A node has no clock, no thread, no socket and no file. It is told events and puts what it wants said into an [`Outbox`]; an engine
 //! moves the frames, which are opaque to it. So all methods run on all engines, and a test can drive any schedule of events.
 
+pub mod conservation;
+mod coordinator;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use worker::Worker;
+
 use std::sync::Arc;
 
 use crate::consolidate::ShardId;
@@ -112,4 +121,18 @@ pub trait Node: Send {
 
     /// Enough to make the node again.
     fn checkpoint(&self) -> Vec<u8>;
+}
+
+impl<N: Node + ?Sized> Node for Box<N> {
+    fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
+        (**self).on(event, out)
+    }
+
+    fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
+        (**self).idle(out)
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        (**self).checkpoint()
+    }
 }

@@ -16,11 +16,14 @@ use serde::Serialize;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
 pub use self::pending::{PARTIAL, PendingFile, write_file};
 pub use self::record::{DataRecord, DrawsRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary};
+use crate::engine::{RunTotals, WorkerTotals};
 use crate::error::{Error, InputError, Result};
+use crate::rows::Shard;
 use crate::trace::TraceWriter;
 
 /// The files of a run folder.
-pub const FILES: [&str; 6] = ["run.json", "trace.csv", "labels.npy", "labels.csv", "certainty.npy", "draws.npy"];
+pub const FILES: [&str; 7] =
+    ["run.json", "trace.csv", "labels.npy", "labels.csv", "certainty.npy", "draws.npy", "workers.csv"];
 
 /// A folder that a run writes to.
 #[derive(Debug)]
@@ -82,6 +85,19 @@ impl RunDir {
             writeln!(file, "row,label,certainty")?;
             let mut rows = labels.iter().zip(certainty).enumerate();
             rows.try_for_each(|(row, (label, certainty))| writeln!(file, "{row},{label},{certainty}"))
+        })
+    }
+
+    /// Writes `workers.csv`: what each worker had and did.
+    pub fn write_workers(&self, totals: &RunTotals, shards: &[Shard]) -> Result<()> {
+        write_file(&self.path.join("workers.csv"), |file| {
+            writeln!(file, "worker,rows,swept_rows,bytes,observed_bytes,seconds,restarts")?;
+            for (worker, (totals, shard)) in totals.workers.iter().zip(shards).enumerate() {
+                let WorkerTotals { swept_rows, bytes, observed_bytes, seconds, restarts } = totals;
+                let rows = shard.n_rows();
+                writeln!(file, "{worker},{rows},{swept_rows},{bytes},{observed_bytes},{seconds:.6},{restarts}")?;
+            }
+            Ok(())
         })
     }
 }

@@ -4,8 +4,11 @@ use serde::{Serialize, Serializer};
 
 use crate::io::synthetic::MixtureLaw;
 use crate::io::{DataFile, DataSet, Selection};
-use crate::method::cgs::{CgsOptions, Draws};
+use crate::method::MethodOptions;
+use crate::method::cgs::Draws;
+use crate::method::distributed::Engine;
 use crate::model::{Alpha, Model, ModelOptions};
+use crate::node::{Consolidation, Schedule};
 use crate::sweep::Kernel;
 
 /// `run.json`: what was asked, what was used, what came out.
@@ -111,7 +114,17 @@ pub struct RunOptions {
     /// The seed.
     pub seed: u64,
     /// Workers.
-    pub workers: u64,
+    pub workers: usize,
+    /// How births find their component.
+    pub consolidation: Option<Consolidation>,
+    /// When pushes are absorbed.
+    pub schedule: Option<Schedule>,
+    /// Sweeps between two pushes.
+    pub sweeps_per_cycle: Option<u32>,
+    /// Where the workers ran.
+    pub engine: Option<&'static str>,
+    /// Threads, where the engine has them. They never change labels.
+    pub threads: Option<usize>,
     /// The states that are kept.
     pub draws: Option<DrawsRecord>,
 }
@@ -126,11 +139,37 @@ pub struct DrawsRecord {
 }
 
 impl RunOptions {
-    /// The options of a run of CGS.
-    pub fn cgs(options: &CgsOptions, model: &ModelOptions) -> Self {
-        let draws = options.draws.map(|Draws { n_draws, thin }| DrawsRecord { n_draws, thin });
-        let CgsOptions { cycles, alpha, seed, .. } = *options;
-        Self { method: "cgs", model: model.clone(), alpha, cycles, seed, workers: 1, draws }
+    /// The options of a run, as used.
+    pub fn new(method: &'static str, options: &MethodOptions, model: &ModelOptions) -> Self {
+        let draws = options.draws().map(|Draws { n_draws, thin }| DrawsRecord { n_draws, thin });
+        let (alpha, seed) = match options {
+            MethodOptions::Cgs(options) => (options.alpha, options.seed),
+            MethodOptions::Distributed(options) => (options.coordinator.alpha, options.coordinator.seed),
+        };
+        let distributed = match options {
+            MethodOptions::Cgs(_) => None,
+            MethodOptions::Distributed(options) => Some(options),
+        };
+        Self {
+            method,
+            model: model.clone(),
+            alpha,
+            cycles: options.cycles(),
+            seed,
+            workers: options.n_workers(),
+            consolidation: distributed.map(|options| options.coordinator.consolidation),
+            schedule: distributed.map(|options| options.coordinator.schedule),
+            sweeps_per_cycle: distributed.map(|options| options.coordinator.sweeps_per_cycle),
+            engine: distributed.map(|options| match options.engine {
+                Engine::Threads(_) => "threads",
+                Engine::Simulated(_) => "simulated",
+            }),
+            threads: distributed.and_then(|options| match options.engine {
+                Engine::Threads(threads) => Some(threads),
+                Engine::Simulated(_) => None,
+            }),
+            draws,
+        }
     }
 }
 

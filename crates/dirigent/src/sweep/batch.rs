@@ -19,8 +19,8 @@ use crate::stats::Stats;
 pub(crate) trait Scorer: Send {
     type Family: Family;
 
-    /// Rows that are scored together.
-    fn batch(&self) -> usize;
+    /// Rows that are scored together. With 1 nothing is ever stale.
+    const BATCH: usize;
 
     fn family(&self) -> &Self::Family;
 
@@ -35,11 +35,11 @@ pub(crate) trait Scorer: Send {
     /// Rows in each slot; 0 is a free slot. The length is a multiple of [`LANES`].
     fn counts(&self) -> &[i64];
 
-    /// Adds [`LANES`] or more free slots.
+    /// Adds free slots, a multiple of [`LANES`] and a share of those there are: every growth ends a batch.
     fn grow(&mut self);
 
-    /// Makes `rows` the current batch and scores each against all slots, −∞ for free ones.
-    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, scores: &mut [[f32; LANES]]);
+    /// Makes `rows` the current batch and scores each against all slots; −∞ for free ones, and for the row's own.
+    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]);
 
     /// The current log-weight of a slot for a row of the batch; −∞ for a free slot.
     fn log_weight(&self, in_batch: usize, slot: usize) -> f64;
@@ -53,6 +53,17 @@ pub(crate) trait Scorer: Send {
     fn insert(&mut self, in_batch: usize, slot: usize);
 
     fn remove(&mut self, in_batch: usize, slot: usize);
+}
+
+/// Takes each row's own slot out of its scores.
+#[inline(always)]
+pub(crate) fn mask(own: &[u32], scores: &mut [[f32; LANES]]) {
+    let n_vectors = scores.len() / own.len();
+    for (&own, scores) in own.iter().zip(scores.chunks_exact_mut(n_vectors)) {
+        if own != UNASSIGNED {
+            scores[own as usize / LANES][own as usize % LANES] = f32::NEG_INFINITY;
+        }
+    }
 }
 
 /// A sampler that sweeps in batches.
@@ -69,12 +80,16 @@ pub(crate) struct Batched<S> {
 struct Buffers {
     /// Row after row of the batch, all slots.
     scores: Vec<[f32; LANES]>,
+    /// Vectors of scores a row.
+    n_vectors: usize,
     draw: Draw,
     /// Slots that changed within the batch.
     stale: Vec<usize>,
     is_stale: Vec<bool>,
-    /// Free slots, the smallest last.
+    /// Slots that a birth may take, the smallest last.
     free: Vec<usize>,
+    /// Slots that were loaded: they keep their component through the sweep, even if it loses all its rows.
+    n_loaded: usize,
 }
 
 impl<S: Scorer> Batched<S> {
@@ -91,7 +106,9 @@ impl<S: Scorer> Batched<S> {
             type Output = ();
             #[inline(always)]
             fn run<A: Arithmetic>(self) {
-                self.0.buffers.open_batch::<A, S>(&mut self.0.scorer, &self.0.shard, self.1..self.1 + 1);
+                let Batched { scorer, shard, labels, buffers, .. } = self.0;
+                let row = self.1..self.1 + 1;
+                buffers.open_batch::<A, S>(scorer, shard, row.clone(), &labels[row]);
             }
         }
         kernel::run(self.kernel, ScoreOne(self, row_ix));
@@ -106,8 +123,8 @@ impl<S: Scorer> Batched<S> {
                 self.0.weigh::<A>(self.1, self.2, self.3);
             }
         }
-        let Buffers { draw, scores, .. } = &mut self.buffers;
-        kernel::run(self.kernel, Weigh(draw, scores, log_weight_own, log_weight_new));
+        let Buffers { draw, scores, n_vectors, .. } = &mut self.buffers;
+        kernel::run(self.kernel, Weigh(draw, &scores[..*n_vectors], log_weight_own, log_weight_new));
         if let Some(share) = self.scorer.refine_above() {
             draw.refine(share, |slot| self.scorer.log_weight(0, slot));
         }
@@ -118,41 +135,44 @@ impl<S: Scorer> Batched<S> {
 impl Buffers {
     /// Scores a batch.
     #[inline(always)]
-    fn open_batch<A: Arithmetic, S: Scorer>(&mut self, scorer: &mut S, shard: &Shard, rows: Range<usize>) {
+    fn open_batch<A: Arithmetic, S: Scorer>(&mut self, scorer: &mut S, shard: &Shard, rows: Range<usize>, own: &[u32]) {
         let n_slots = scorer.counts().len();
-        self.scores.resize(rows.len() * n_slots / LANES, [0.0; LANES]);
-        scorer.score::<A>(shard, rows, &mut self.scores);
-        self.stale.drain(..).for_each(|slot| self.is_stale[slot] = false);
-        self.is_stale.resize(n_slots, false);
+        self.n_vectors = n_slots / LANES;
+        let n_scores = rows.len() * self.n_vectors;
+        if self.scores.len() < n_scores {
+            self.scores.resize(n_scores, [0.0; LANES]);
+        }
+        self.draw.resize(self.n_vectors);
+        scorer.score::<A>(shard, rows, own, &mut self.scores[..n_scores]);
+        if S::BATCH > 1 {
+            self.stale.drain(..).for_each(|slot| self.is_stale[slot] = false);
+            self.is_stale.resize(n_slots, false);
+        }
     }
 
     /// The scores of one row of the batch.
     #[inline(always)]
-    fn row<S: Scorer>(&mut self, scorer: &S, in_batch: usize) -> &mut [[f32; LANES]] {
-        let vectors = scorer.counts().len() / LANES;
-        &mut self.scores[in_batch * vectors..(in_batch + 1) * vectors]
+    fn row(&mut self, in_batch: usize) -> &mut [[f32; LANES]] {
+        &mut self.scores[in_batch * self.n_vectors..(in_batch + 1) * self.n_vectors]
     }
 
-    /// Puts right what is stale in a row's scores. Its own component is taken out of them, and its log-weight without the row
-    /// is returned: most rows stay, so the draw asks for it first.
+    /// Puts right what is stale in a row's scores, its own component excepted, whose log-weight without the row is returned: most
+    /// rows stay, so the draw asks for it first.
     #[inline(always)]
     fn refresh<S: Scorer>(&mut self, scorer: &S, in_batch: usize, own: u32) -> f64 {
         for ix in 0..self.stale.len() {
             let slot = self.stale[ix];
-            let log_weight = scorer.log_weight(in_batch, slot) as f32;
-            self.row(scorer, in_batch)[slot / LANES][slot % LANES] = log_weight;
+            if slot != own as usize {
+                let log_weight = scorer.log_weight(in_batch, slot) as f32;
+                self.row(in_batch)[slot / LANES][slot % LANES] = log_weight;
+            }
         }
-        if own == UNASSIGNED {
-            return f64::NEG_INFINITY;
-        }
-        let slot = own as usize;
-        self.row(scorer, in_batch)[slot / LANES][slot % LANES] = f32::NEG_INFINITY;
-        scorer.log_weight_without(in_batch, slot)
+        if own == UNASSIGNED { f64::NEG_INFINITY } else { scorer.log_weight_without(in_batch, own as usize) }
     }
 
     #[inline(always)]
-    fn mark(&mut self, slot: usize) {
-        if !self.is_stale[slot] {
+    fn mark<S: Scorer>(&mut self, slot: usize) {
+        if S::BATCH > 1 && !self.is_stale[slot] {
             self.is_stale[slot] = true;
             self.stale.push(slot);
         }
@@ -173,12 +193,12 @@ impl<S: Scorer> Task for Sweep<'_, S> {
     fn run<A: Arithmetic>(self) -> SweepInfo {
         let Batched { scorer, shard, labels, buffers, .. } = self.sampler;
         buffers.free.clear();
-        buffers.free.extend((0..scorer.counts().len()).rev().filter(|&slot| scorer.counts()[slot] == 0));
+        buffers.free.extend((buffers.n_loaded..scorer.counts().len()).rev().filter(|&slot| scorer.counts()[slot] == 0));
         let mut info = SweepInfo::default();
         let mut first_row = 0;
         while first_row < labels.len() {
-            let rows = first_row..(first_row + scorer.batch()).min(labels.len());
-            buffers.open_batch::<A, S>(scorer, shard, rows.clone());
+            let rows = first_row..(first_row + S::BATCH).min(labels.len());
+            buffers.open_batch::<A, S>(scorer, shard, rows.clone(), &labels[rows.clone()]);
             let n_slots = scorer.counts().len();
             // when the table has grown the scores no longer fit, and the rest of the batch is scored anew
             while first_row < rows.end && scorer.counts().len() == n_slots {
@@ -213,8 +233,7 @@ fn take_row<A: Arithmetic, S: Scorer>(
     let own = *label;
     let log_weight_own = buffers.refresh(scorer, in_batch, own);
     let log_weight_new = log_alpha + scorer.log_weight_new(in_batch);
-    let vectors = scorer.counts().len() / LANES;
-    let scores = &buffers.scores[in_batch * vectors..(in_batch + 1) * vectors];
+    let scores = &buffers.scores[in_batch * buffers.n_vectors..(in_batch + 1) * buffers.n_vectors];
     buffers.draw.weigh::<A>(scores, log_weight_own, log_weight_new);
     if let Some(share) = scorer.refine_above() {
         buffers.draw.refine(share, |slot| scorer.log_weight(in_batch, slot));
@@ -229,8 +248,8 @@ fn take_row<A: Arithmetic, S: Scorer>(
             return;
         }
         scorer.remove(in_batch, own as usize);
-        buffers.mark(own as usize);
-        if scorer.counts()[own as usize] == 0 {
+        buffers.mark::<S>(own as usize);
+        if scorer.counts()[own as usize] == 0 && own as usize >= buffers.n_loaded {
             buffers.free.push(own as usize);
         }
     }
@@ -243,7 +262,7 @@ fn take_row<A: Arithmetic, S: Scorer>(
         }
     };
     scorer.insert(in_batch, slot);
-    buffers.mark(slot);
+    buffers.mark::<S>(slot);
     *label = slot as u32;
     info.moved += 1;
 }
@@ -255,7 +274,9 @@ impl Buffers {
             let n_before = scorer.counts().len();
             scorer.grow();
             self.free.extend((n_before..scorer.counts().len()).rev());
-            self.is_stale.resize(scorer.counts().len(), false);
+            if S::BATCH > 1 {
+                self.is_stale.resize(scorer.counts().len(), false);
+            }
         }
         self.free.pop().expect("a table that has grown has free slots")
     }
@@ -268,6 +289,8 @@ struct Assign<'a, S> {
 
 /// Scores this close to the best are compared again in double precision.
 const NEAR: f32 = 0.01;
+/// No scorer has larger batches.
+const MOST_ROWS: usize = 64;
 
 impl<S: Scorer> Task for Assign<'_, S> {
     type Output = Vec<Assignment>;
@@ -277,9 +300,9 @@ impl<S: Scorer> Task for Assign<'_, S> {
         let Batched { scorer, shard, buffers, .. } = self.sampler;
         let n_rows = shard.n_rows();
         let mut assignments = Vec::with_capacity(n_rows);
-        for first_row in (0..n_rows).step_by(scorer.batch()) {
-            let rows = first_row..(first_row + scorer.batch()).min(n_rows);
-            buffers.open_batch::<A, S>(scorer, shard, rows.clone());
+        for first_row in (0..n_rows).step_by(S::BATCH) {
+            let rows = first_row..(first_row + S::BATCH).min(n_rows);
+            buffers.open_batch::<A, S>(scorer, shard, rows.clone(), &[UNASSIGNED; MOST_ROWS][..rows.len()]);
             assignments.extend((0..rows.len()).map(|in_batch| assign_row(scorer, buffers, in_batch)));
         }
         assignments
@@ -287,7 +310,7 @@ impl<S: Scorer> Task for Assign<'_, S> {
 }
 
 fn assign_row<S: Scorer>(scorer: &S, buffers: &mut Buffers, in_batch: usize) -> Assignment {
-    let scores = buffers.row(scorer, in_batch).as_flattened();
+    let scores = buffers.row(in_batch).as_flattened();
     let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let near = (0..scores.len()).filter(|&slot| scores[slot] >= largest - NEAR);
     let (mut label, mut best) = (0, f64::NEG_INFINITY);
@@ -313,6 +336,7 @@ impl<S: Scorer> Sampler for Batched<S> {
 
     fn load(&mut self, components: &[Stats]) {
         self.scorer.load(components);
+        self.buffers.n_loaded = components.len();
     }
 
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {

@@ -1,18 +1,22 @@
-//! Drawing a slot from its log-weights: no logarithm, no store of a running sum, short chains of dependent additions.
+//! Drawing a slot from its log-weights: no logarithm, no store of a running sum, short chains of dependent additions, no branch
+//! that depends on where the draw falls.
 //!
 //! The order in which a draw by inversion passes the slots is free. The row's own component comes first: most rows stay, and then
 //! nothing else is looked at. The others are passed lane by lane: first the lane is found from [`LANES`] sums, then the block
 //! within the lane, then the slot within the block. A new component comes last.
 
-use super::kernel::{Arithmetic, LANES, exp};
+use super::kernel::{Arithmetic, LANES, exp, lanes};
 
 /// Vectors of one block.
 const BLOCK: usize = 8;
 
+/// Weights this large are too close to overflow: 2¹⁰⁰.
+const TOO_LARGE: f64 = (1u128 << 100) as f64;
+
 /// The weights of one row; buffers are reused from row to row.
 #[derive(Debug, Default)]
 pub(crate) struct Draw {
-    /// exp(log-weight − largest) of every slot.
+    /// exp(log-weight − reference) of every slot.
     weights: Vec<[f32; LANES]>,
     /// Sums of every block's lanes.
     block_sums: Vec<[f32; LANES]>,
@@ -20,7 +24,8 @@ pub(crate) struct Draw {
     lane_sums: [f64; LANES],
     own: f64,
     new: f64,
-    largest: f64,
+    total: f64,
+    reference: f64,
 }
 
 /// What was drawn.
@@ -32,47 +37,74 @@ pub(crate) enum Choice {
 }
 
 impl Draw {
+    /// Makes room for the weights of so many vectors of slots.
+    #[inline(always)]
+    pub(crate) fn resize(&mut self, n_vectors: usize) {
+        if self.weights.len() != n_vectors {
+            self.weights.resize(n_vectors, [0.0; LANES]);
+            self.block_sums.resize(n_vectors.div_ceil(BLOCK), [0.0; LANES]);
+        }
+    }
+
     /// Turns log-weights into weights. The row's own slot has no weight among the slots.
+    ///
+    /// Weights are relative to the row's own component: it was drawn there, so that is seldom far from the largest, and a search for
+    /// the largest is saved. Where it is far, or there is none, weights are relative to the largest.
     #[inline(always)]
     pub(crate) fn weigh<A: Arithmetic>(&mut self, log_weights: &[[f32; LANES]], log_own: f64, log_new: f64) {
-        let largest = largest(log_weights).max(log_own.max(log_new) as f32);
-        self.largest = f64::from(largest);
-        self.own = f64::from(exp::<A>((log_own - self.largest) as f32));
-        self.new = f64::from(exp::<A>((log_new - self.largest) as f32));
-        self.weights.resize(log_weights.len(), [0.0; LANES]);
-        self.block_sums.resize(log_weights.len().div_ceil(BLOCK), [0.0; LANES]);
-        let mut lane_sums = [0.0; LANES];
-        let blocks = log_weights.chunks(BLOCK).zip(self.weights.chunks_mut(BLOCK)).zip(&mut self.block_sums);
-        for ((logs, weights), block_sum) in blocks {
-            let mut sum = [0.0f32; LANES];
-            for (log, weight) in logs.iter().zip(weights) {
-                for lane in 0..LANES {
-                    weight[lane] = exp::<A>(log[lane] - largest);
-                    sum[lane] += weight[lane];
-                }
-            }
-            *block_sum = sum;
-            for lane in 0..LANES {
-                lane_sums[lane] += f64::from(sum[lane]);
+        if log_own > f64::NEG_INFINITY {
+            self.weigh_relative::<A>(log_weights, log_own, log_new, log_own as f32);
+            if self.total < TOO_LARGE {
+                return;
             }
         }
-        self.lane_sums = lane_sums;
+        let largest = largest(log_weights).max(log_own.max(log_new) as f32);
+        self.weigh_relative::<A>(log_weights, log_own, log_new, largest);
     }
 
     #[inline(always)]
-    fn total(&self) -> f64 {
-        self.lane_sums.iter().sum::<f64>() + self.own + self.new
+    fn weigh_relative<A: Arithmetic>(
+        &mut self,
+        log_weights: &[[f32; LANES]],
+        log_own: f64,
+        log_new: f64,
+        reference: f32,
+    ) {
+        self.reference = f64::from(reference);
+        self.own = f64::from(exp::<A>((log_own - self.reference) as f32));
+        self.new = f64::from(exp::<A>((log_new - self.reference) as f32));
+        let blocks = log_weights.chunks(BLOCK).zip(self.weights.chunks_mut(BLOCK)).zip(&mut self.block_sums);
+        for ((logs, weights), block_sum) in blocks {
+            let mut sum = [0.0f32; LANES];
+            for (&logs, weights) in logs.iter().zip(weights) {
+                // by value: what goes through memory within the loop is not kept in registers
+                let exps: [f32; LANES] = lanes(|lane| exp::<A>(logs[lane] - reference));
+                sum = lanes(|lane| sum[lane] + exps[lane]);
+                *weights = exps;
+            }
+            *block_sum = sum;
+        }
+        // in a loop of its own: doubles in the loop above would halve the width of its vectors
+        let mut lane_sums = [0.0; LANES];
+        for sums in &self.block_sums {
+            for lane in 0..LANES {
+                lane_sums[lane] += f64::from(sums[lane]);
+            }
+        }
+        self.lane_sums = lane_sums;
+        self.total = add_up(lane_sums) + (self.own + self.new);
     }
 
     /// Recomputes the weights above a share of the total from exact log-weights.
     #[inline(always)]
     pub(crate) fn refine(&mut self, share: f64, log_weight: impl Fn(usize) -> f64) {
-        let threshold = (share * self.total()) as f32;
+        let threshold = (share * self.total) as f32;
         for block in 0..self.block_sums.len() {
             if self.block_sums[block].iter().any(|&sum| sum > threshold) {
                 self.refine_block(block, threshold, &log_weight);
             }
         }
+        self.total = add_up(self.lane_sums) + (self.own + self.new);
     }
 
     fn refine_block(&mut self, block: usize, threshold: f32, log_weight: &impl Fn(usize) -> f64) {
@@ -85,7 +117,7 @@ impl Draw {
             for vector in vectors.clone() {
                 let weight = &mut self.weights[vector][lane];
                 if *weight > threshold {
-                    *weight = libm::exp(log_weight(vector * LANES + lane) - self.largest) as f32;
+                    *weight = libm::exp(log_weight(vector * LANES + lane) - self.reference) as f32;
                 }
                 sum += *weight;
             }
@@ -97,26 +129,31 @@ impl Draw {
     /// Draws with probability proportional to the weights; `uniform` is on [0, 1).
     #[inline(always)]
     pub(crate) fn pick(&self, uniform: f64) -> Choice {
-        let target = uniform * self.total();
+        let target = uniform * self.total;
         if target < self.own { Choice::Own } else { self.find(target - self.own) }
     }
 
     /// The slot at which the running sum passes `target`.
     #[inline(always)]
     fn find(&self, target: f64) -> Choice {
-        let mut rest = target;
-        let Some(lane) = pass(self.lane_sums.iter().copied(), &mut rest) else {
+        let (lane, mut rest) = pass(self.lane_sums, target);
+        if lane == LANES {
             // rounding may pass the end although a new component has no weight
             return if self.new > 0.0 { Choice::New } else { self.heaviest() };
-        };
-        let block = pass(self.block_sums.iter().map(|sums| f64::from(sums[lane])), &mut rest);
-        let vectors = block.map(|block| block * BLOCK..(block * BLOCK + BLOCK).min(self.weights.len()));
-        let found = vectors.and_then(|vectors| {
-            let first = vectors.start;
-            pass(self.weights[vectors].iter().map(|weights| f64::from(weights[lane])), &mut rest).map(|ix| first + ix)
-        });
-        // a crumb of rounding at the end of a block: less than 1e-6 of the mass, and the heaviest can carry it
-        found.map_or_else(|| self.heaviest(), |vector| Choice::Slot(vector * LANES + lane))
+        }
+        for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
+            let sum = f64::from(self.block_sums[block][lane]);
+            if rest < sum {
+                let mut of_lane = [0.0; BLOCK];
+                of_lane.iter_mut().zip(weights).for_each(|(weight, weights)| *weight = f64::from(weights[lane]));
+                let (vector, _) = pass(of_lane, rest);
+                // a crumb of rounding at the end: less than 1e-6 of the mass, and the heaviest can carry it
+                let is_crumb = vector == BLOCK;
+                return if is_crumb { self.heaviest() } else { Choice::Slot((block * BLOCK + vector) * LANES + lane) };
+            }
+            rest -= sum;
+        }
+        self.heaviest()
     }
 
     #[cold]
@@ -137,21 +174,34 @@ impl Draw {
             weights[own] = self.own;
         }
         weights.push(self.new);
-        let total = self.total();
-        weights.iter().map(|weight| weight / total).collect()
+        weights.iter().map(|weight| weight / self.total).collect()
     }
 }
 
-/// The first index at which the running sum exceeds `rest`, which is lowered by what was passed.
+/// How many of the running sums do not exceed `target`, and what is left of it beyond them. Without a branch: where a draw falls
+/// cannot be predicted.
 #[inline(always)]
-fn pass(sums: impl Iterator<Item = f64>, rest: &mut f64) -> Option<usize> {
-    for (ix, sum) in sums.enumerate() {
-        if *rest < sum {
-            return Some(ix);
-        }
-        *rest -= sum;
+fn pass<const N: usize>(sums: [f64; N], target: f64) -> (usize, f64) {
+    let mut running = sums;
+    for ix in 1..N {
+        running[ix] += running[ix - 1];
     }
-    None
+    let n_passed = running.iter().map(|&sum| usize::from(sum <= target)).sum();
+    let passed = if n_passed == 0 { 0.0 } else { running[n_passed - 1] };
+    (n_passed, target - passed)
+}
+
+/// A sum by halves: short chains of additions.
+#[inline(always)]
+fn add_up(mut sums: [f64; LANES]) -> f64 {
+    let mut n = LANES / 2;
+    while n > 0 {
+        for ix in 0..n {
+            sums[ix] += sums[ix + n];
+        }
+        n /= 2;
+    }
+    sums[0]
 }
 
 #[inline(always)]

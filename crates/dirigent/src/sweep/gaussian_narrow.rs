@@ -2,53 +2,98 @@
 //!
 //! With κ = κ₀ + n and mean μ = (κ₀m₀ + Σx)/κ (all about the offset), log w = [ln n − D/2 ln((κ+1)/κ)] − κ/2σ²(κ+1) ‖x − μ‖². A few
 //! columns cost nothing beside the draw, so each row is scored against the current table and nothing is ever stale.
+//!
+//! The number of columns is part of the type, so that loops over them unroll; columns beyond those of the data are zeros
+//! and add nothing to any distance.
 
 use std::ops::Range;
 
 use super::batch::Scorer;
-use super::kernel::{Arithmetic, LANES};
+use super::kernel::{Arithmetic, LANES, lanes};
 use super::log_base::LogBases;
 use crate::family::{Conjugate, GaussianFixed};
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
 
-/// Scores rows of few columns against spherical Gaussians.
-pub(crate) struct GaussianNarrowScorer {
+/// Scores rows of at most `D` columns against spherical Gaussians.
+pub(crate) struct GaussianNarrowScorer<const D: usize> {
     family: GaussianFixed,
-    n_columns: usize,
     prior_rows: f64,
-    prior_mean: Vec<f64>,
+    prior_mean: [f64; D],
     /// 1/2σ².
     half_precision: f64,
+    /// Constant and scale of an empty component.
+    weigh_empty: (f64, f64),
     log_bases: LogBases,
+    /// Rows of each slot.
     counts: Vec<i64>,
-    /// κ₀m₀ + Σx, `n_columns` numbers a slot.
-    sums: Vec<f64>,
-    /// Means in single precision: vectors of slots, column after column.
-    means: Vec<[f32; LANES]>,
-    /// ln n − D/2 ln((κ+1)/κ), −∞ for a free slot.
-    constants: Vec<[f32; LANES]>,
-    /// κ/2σ²(κ+1).
-    scales: Vec<[f32; LANES]>,
+    /// κ₀m₀ + Σx of each slot.
+    sums: Vec<[f64; D]>,
+    table: Vec<Panel<D>>,
     /// The current row about the offset.
-    row: Vec<f64>,
+    row: [f64; D],
 }
 
-impl GaussianNarrowScorer {
+/// What a vector of slots is scored by, in single precision.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Panel<const D: usize> {
+    /// Column after column.
+    means: [[f32; LANES]; D],
+    /// ln n − D/2 ln((κ+1)/κ), −∞ for a free slot.
+    constants: [f32; LANES],
+    /// κ/2σ²(κ+1).
+    scales: [f32; LANES],
+}
+
+impl<const D: usize> Panel<D> {
+    const FREE: Self = Self { means: [[0.0; LANES]; D], constants: [f32::NEG_INFINITY; LANES], scales: [0.0; LANES] };
+
+    #[inline(always)]
+    fn score<A: Arithmetic>(&self, row: &[f32; D]) -> [f32; LANES] {
+        let mut distances = [0.0f32; LANES];
+        for column in 0..D {
+            let (x, means) = (row[column], self.means[column]);
+            for lane in 0..LANES {
+                let difference = x - means[lane];
+                distances[lane] = A::mul_add(difference, difference, distances[lane]);
+            }
+        }
+        let (constants, scales) = (self.constants, self.scales);
+        lanes(|lane| A::mul_add(-scales[lane], distances[lane], constants[lane]))
+    }
+}
+
+/// κ/2σ²(κ+1).
+#[inline(always)]
+fn scale(half_precision: f64, rows: f64) -> f64 {
+    half_precision * rows / (rows + 1.0)
+}
+
+/// Writes a whole vector, because the next row reads whole vectors: one that was written in part is slow to read.
+#[inline(always)]
+fn put(vector: &mut [f32; LANES], lane: usize, x: f32) {
+    let before = *vector;
+    *vector = lanes(|ix| if ix as u32 == lane as u32 { x } else { before[ix] });
+}
+
+impl<const D: usize> GaussianNarrowScorer<D> {
     pub(crate) fn new(family: GaussianFixed) -> Self {
-        let n_columns = family.stats_len();
+        assert!(family.stats_len() <= D, "{} columns for {D}", family.stats_len());
+        let mut prior_mean = [0.0; D];
+        prior_mean.iter_mut().zip(family.centred_prior_mean()).for_each(|(padded, mean)| *padded = mean);
+        let (prior_rows, half_precision) = (family.prior_rows(), 0.5 * family.noise_sd.powi(-2));
+        let log_bases = LogBases::new(&family);
         Self {
-            n_columns,
-            prior_rows: family.prior_rows(),
-            prior_mean: family.centred_prior_mean().collect(),
-            half_precision: 0.5 * family.noise_sd.powi(-2),
-            log_bases: LogBases::new(&family),
+            prior_rows,
+            prior_mean,
+            half_precision,
+            weigh_empty: (log_bases.of(0), scale(half_precision, prior_rows)),
+            log_bases,
             counts: Vec::new(),
             sums: Vec::new(),
-            means: Vec::new(),
-            constants: Vec::new(),
-            scales: Vec::new(),
-            row: vec![0.0; n_columns],
+            table: Vec::new(),
+            row: [0.0; D],
             family,
         }
     }
@@ -60,52 +105,59 @@ impl GaussianNarrowScorer {
             return f64::NEG_INFINITY;
         }
         let rows = self.prior_rows + count as f64;
-        let sums = &self.sums[slot * self.n_columns..(slot + 1) * self.n_columns];
-        let inverse = 1.0 / rows;
-        let distance: f64 =
-            self.row.iter().zip(sums).map(|(x, sum)| (x - (sum - taken_out * x) * inverse).powi(2)).sum();
-        self.log_bases.of(count) - self.scale(rows) * distance
-    }
-
-    #[inline(always)]
-    fn scale(&self, rows: f64) -> f64 {
-        self.half_precision * rows / (rows + 1.0)
+        let (sums, inverse) = (&self.sums[slot], 1.0 / rows);
+        let mut distance = 0.0;
+        for column in 0..D {
+            let x = self.row[column];
+            let difference = x - (sums[column] - taken_out * x) * inverse;
+            distance += difference * difference;
+        }
+        self.log_bases.of(count) - scale(self.half_precision, rows) * distance
     }
 
     #[inline(always)]
     fn change(&mut self, slot: usize, sign: f64) {
         self.counts[slot] += sign as i64;
-        let sums = &mut self.sums[slot * self.n_columns..(slot + 1) * self.n_columns];
-        for (sum, x) in sums.iter_mut().zip(&self.row) {
-            *sum += sign * x;
+        let sums = &mut self.sums[slot];
+        for column in 0..D {
+            sums[column] += sign * self.row[column];
         }
         self.write_table(slot);
     }
 
     #[inline(always)]
     fn write_table(&mut self, slot: usize) {
-        let (vector, lane, count) = (slot / LANES, slot % LANES, self.counts[slot]);
+        let (panel, lane, count) = (&mut self.table[slot / LANES], slot % LANES, self.counts[slot]);
         if count == 0 {
             self.free(slot);
             return;
         }
         let rows = self.prior_rows + count as f64;
-        let inverse = 1.0 / rows;
-        for column in 0..self.n_columns {
-            self.means[vector * self.n_columns + column][lane] =
-                (self.sums[slot * self.n_columns + column] * inverse) as f32;
+        let (sums, inverse) = (&self.sums[slot], 1.0 / rows);
+        for column in 0..D {
+            put(&mut panel.means[column], lane, (sums[column] * inverse) as f32);
         }
-        self.constants[vector][lane] = self.log_bases.of(count) as f32;
-        self.scales[vector][lane] = self.scale(rows) as f32;
+        put(&mut panel.constants, lane, self.log_bases.of(count) as f32);
+        put(&mut panel.scales, lane, scale(self.half_precision, rows) as f32);
     }
 
     /// Leaves exactly the prior, not the prior up to rounding.
     #[cold]
     fn free(&mut self, slot: usize) {
-        self.constants[slot / LANES][slot % LANES] = f32::NEG_INFINITY;
-        for (sum, mean) in self.sums[slot * self.n_columns..].iter_mut().zip(&self.prior_mean) {
-            *sum = self.prior_rows * mean;
-        }
+        self.table[slot / LANES].constants[slot % LANES] = f32::NEG_INFINITY;
+        self.sums[slot] = self.prior_sum();
+    }
+
+    fn prior_sum(&self) -> [f64; D] {
+        self.prior_mean.map(|mean| self.prior_rows * mean)
+    }
+
+    /// Free slots up to a number of vectors.
+    fn resize(&mut self, n_vectors: usize) {
+        let n_slots = n_vectors * LANES;
+        self.counts.resize(n_slots, 0);
+        self.sums.resize(n_slots, self.prior_sum());
+        self.table.resize(n_vectors, Panel::FREE);
     }
 
     #[inline(always)]
@@ -118,31 +170,21 @@ impl GaussianNarrowScorer {
     }
 }
 
-impl Scorer for GaussianNarrowScorer {
+impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
     type Family = GaussianFixed;
+
+    const BATCH: usize = 1;
 
     fn family(&self) -> &GaussianFixed {
         &self.family
     }
 
-    #[inline(always)]
-    fn batch(&self) -> usize {
-        1
-    }
-
     fn load(&mut self, components: &[Stats]) {
-        self.counts.clear();
-        self.sums.clear();
-        self.means.clear();
-        self.constants.clear();
-        self.scales.clear();
-        while self.counts.len() < components.len().max(1) {
-            self.grow();
-        }
+        self.resize(0);
+        self.resize(components.len().max(1).div_ceil(LANES));
         for (slot, stats) in components.iter().enumerate() {
             self.counts[slot] = stats.count;
-            let sums = &mut self.sums[slot * self.n_columns..];
-            sums.iter_mut().zip(stats.dense()).for_each(|(sum, of_rows)| *sum += of_rows);
+            self.sums[slot].iter_mut().zip(stats.dense()).for_each(|(sum, of_rows)| *sum += of_rows);
         }
         self.log_bases.prepare(&self.counts);
         (0..components.len()).for_each(|slot| self.write_table(slot));
@@ -154,32 +196,20 @@ impl Scorer for GaussianNarrowScorer {
     }
 
     fn grow(&mut self) {
-        let first = self.counts.len();
-        self.counts.resize(first + LANES, 0);
-        self.sums.resize((first + LANES) * self.n_columns, 0.0);
-        self.means.resize((first / LANES + 1) * self.n_columns, [0.0; LANES]);
-        self.constants.push([f32::NEG_INFINITY; LANES]);
-        self.scales.push([0.0; LANES]);
-        (first..first + LANES).for_each(|slot| self.free(slot));
+        self.resize(self.table.len() + 1 + self.table.len() / 8);
     }
 
     #[inline(always)]
-    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, scores: &mut [[f32; LANES]]) {
+    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]) {
         self.read(shard.row(rows.start));
-        for (vector, scores) in scores.iter_mut().enumerate() {
-            let means = &self.means[vector * self.n_columns..(vector + 1) * self.n_columns];
-            let mut distances = [0.0f32; LANES];
-            for (x, means) in self.row.iter().zip(means) {
-                let x = *x as f32;
-                for lane in 0..LANES {
-                    let difference = x - means[lane];
-                    distances[lane] = A::mul_add(difference, difference, distances[lane]);
-                }
-            }
-            let (constants, scales) = (&self.constants[vector], &self.scales[vector]);
-            for lane in 0..LANES {
-                scores[lane] = A::mul_add(-scales[lane], distances[lane], constants[lane]);
-            }
+        let row = self.row.map(|x| x as f32);
+        // by comparison, not by a write: a vector that was just written in part is slow to read
+        let mut slots: [u32; LANES] = lanes(|lane| lane as u32);
+        let own = own[0];
+        for (scores, panel) in scores.iter_mut().zip(&self.table) {
+            let of_panel = panel.score::<A>(&row);
+            *scores = lanes(|lane| if slots[lane] == own { f32::NEG_INFINITY } else { of_panel[lane] });
+            slots = slots.map(|slot| slot + LANES as u32);
         }
     }
 
@@ -196,7 +226,7 @@ impl Scorer for GaussianNarrowScorer {
     #[inline(always)]
     fn log_weight_new(&self, _in_batch: usize) -> f64 {
         let distance: f64 = self.row.iter().zip(&self.prior_mean).map(|(x, mean)| (x - mean).powi(2)).sum();
-        self.log_bases.of(0) - self.scale(self.prior_rows) * distance
+        self.weigh_empty.0 - self.weigh_empty.1 * distance
     }
 
     #[inline(always)]

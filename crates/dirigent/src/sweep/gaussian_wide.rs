@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::batch::Scorer;
+use super::batch::{Scorer, mask};
 use super::kernel::{Arithmetic, LANES};
 use super::log_base::LogBases;
 use crate::family::{Conjugate, GaussianFixed};
@@ -137,6 +137,22 @@ impl GaussianWideScorer {
         slots.table_constants[panel][lane] = if is_free { f32::NEG_INFINITY } else { slots.constants[slot] as f32 };
     }
 
+    /// Free slots up to a number of panels, beyond those there are.
+    fn resize(&mut self, n_panels: usize) {
+        let (slots, n_slots) = (&mut self.slots, n_panels * LANES);
+        for _ in slots.counts.len()..n_slots {
+            slots.sums.extend_from_slice(&self.prior_sum);
+        }
+        slots.counts.resize(n_slots, 0);
+        slots.is_stale.resize(n_slots, false);
+        for per_slot in [&mut slots.squares, &mut slots.constants, &mut slots.scales] {
+            per_slot.resize(n_slots, 0.0);
+        }
+        slots.table.resize(n_panels * self.n_columns, [0.0; LANES]);
+        slots.table_constants.resize(n_panels, [f32::NEG_INFINITY; LANES]);
+        slots.table_scales.resize(n_panels, [0.0; LANES]);
+    }
+
     /// Adds or takes out a row.
     #[inline(always)]
     fn change(&mut self, in_batch: usize, slot: usize, sign: f64) {
@@ -203,18 +219,19 @@ impl GaussianWideScorer {
     }
 }
 
-/// A dot product in four independent sums, so that it vectorises without reordering by the compiler.
+/// A dot product in eight independent sums, so that it vectorises without reordering by the compiler.
 #[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((quads_a, rest_a), (quads_b, rest_b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut sums = [0.0; 4];
-    for (a, b) in quads_a.iter().zip(quads_b) {
-        for lane in 0..4 {
+    let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (a, b) in eights_a.iter().zip(eights_b) {
+        for lane in 0..8 {
             sums[lane] += a[lane] * b[lane];
         }
     }
     let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
 /// One tile of the product, on top of the constants.
@@ -265,13 +282,10 @@ fn multiply_add<A: Arithmetic>(
 impl Scorer for GaussianWideScorer {
     type Family = GaussianFixed;
 
+    const BATCH: usize = BATCH;
+
     fn family(&self) -> &GaussianFixed {
         &self.family
-    }
-
-    #[inline(always)]
-    fn batch(&self) -> usize {
-        BATCH
     }
 
     #[inline(always)]
@@ -281,9 +295,7 @@ impl Scorer for GaussianWideScorer {
 
     fn load(&mut self, components: &[Stats]) {
         self.slots = Slots::default();
-        while self.slots.counts.len() < components.len().max(1) {
-            self.grow();
-        }
+        self.resize(components.len().max(1).div_ceil(LANES));
         for (slot, stats) in components.iter().enumerate() {
             self.slots.counts[slot] = stats.count;
             let sums = &mut self.slots.sums[slot * self.n_columns..(slot + 1) * self.n_columns];
@@ -302,26 +314,16 @@ impl Scorer for GaussianWideScorer {
     }
 
     fn grow(&mut self) {
-        let slots = &mut self.slots;
-        let n_slots = slots.counts.len() + LANES;
-        slots.counts.resize(n_slots, 0);
-        slots.is_stale.resize(n_slots, false);
-        for per_slot in [&mut slots.squares, &mut slots.constants, &mut slots.scales] {
-            per_slot.resize(n_slots, 0.0);
-        }
-        for _ in 0..LANES {
-            slots.sums.extend_from_slice(&self.prior_sum);
-        }
-        slots.table.resize(n_slots / LANES * self.n_columns, [0.0; LANES]);
-        slots.table_constants.push([f32::NEG_INFINITY; LANES]);
-        slots.table_scales.push([0.0; LANES]);
+        let n_panels = self.slots.table_constants.len();
+        self.resize(n_panels + 1 + n_panels / 8);
     }
 
     #[inline(always)]
-    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, scores: &mut [[f32; LANES]]) {
+    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]) {
         self.refresh_table();
         self.gather(shard, rows.clone());
         self.multiply::<A>(rows.len(), scores);
+        mask(own, scores);
     }
 
     #[inline(always)]

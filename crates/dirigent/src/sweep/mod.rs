@@ -5,28 +5,28 @@
 //! slow, obvious sampler that works for every family and that every fast one is compared with.
 
 mod batch;
+mod document;
 mod draw;
 mod gaussian_narrow;
 mod gaussian_wide;
 mod kernel;
+mod length_table;
 mod log_base;
 mod multinomial;
 pub mod reference;
 #[cfg(test)]
 mod tests;
+mod word_table;
 
 pub use kernel::Kernel;
 
 use batch::Batched;
 
-use crate::family::Conjugate;
+use crate::family::{Conjugate, GaussianFixed};
 use crate::model::Model;
 use crate::rng::Stream;
 use crate::rows::Shard;
 use crate::stats::Stats;
-
-/// Up to how many columns a Gaussian is scored by distances, a row at a time.
-const NARROW: usize = 8;
 
 /// The label of a row that is in no component yet.
 pub const UNASSIGNED: u32 = u32::MAX;
@@ -57,7 +57,8 @@ pub trait Sampler: Send {
     /// Replaces the labels; the local version must be loaded anew.
     fn set_labels(&mut self, labels: Vec<u32>);
 
-    /// Loads the local version: slot k holds everything that is known of component k, this shard's rows included.
+    /// Loads the local version: slot k holds everything that is known of component k, this shard's rows included. A loaded slot
+    /// keeps its component until the next load: births take other slots, even when it has lost all its rows.
     fn load(&mut self, components: &[Stats]);
 
     /// Draws every row's component once, in order.
@@ -77,16 +78,22 @@ pub trait Sampler: Send {
 /// The fast sampler of a model over a shard.
 pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
     match model {
-        Model::GaussianFixed(family) if family.stats_len() <= NARROW => {
-            Box::new(Batched::new(gaussian_narrow::GaussianNarrowScorer::new(family.clone()), shard, kernel))
-        }
-        Model::GaussianFixed(family) => {
-            Box::new(Batched::new(gaussian_wide::GaussianWideScorer::new(family.clone()), shard, kernel))
-        }
+        Model::GaussianFixed(family) => match family.stats_len() {
+            1 => narrow::<1>(family, shard, kernel),
+            2 => narrow::<2>(family, shard, kernel),
+            3 => narrow::<3>(family, shard, kernel),
+            4 => narrow::<4>(family, shard, kernel),
+            5..=8 => narrow::<8>(family, shard, kernel),
+            _ => Box::new(Batched::new(gaussian_wide::GaussianWideScorer::new(family.clone()), shard, kernel)),
+        },
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
     }
+}
+
+fn narrow<const D: usize>(family: &GaussianFixed, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
+    Box::new(Batched::new(gaussian_narrow::GaussianNarrowScorer::<D>::new(family.clone()), shard, kernel))
 }
 
 /// The slow twin of [`sampler`].

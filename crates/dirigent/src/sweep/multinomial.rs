@@ -1,30 +1,36 @@
 //! The fast scorer of documents: running products of counts, one logarithm a component at the end.
 //!
 //! log w = ln n + Σ_w Σ_{j<c_w} ln(γ + n_w + j) − [ln Γ(z+L) − ln Γ(z)], z = Vγ + all words of the component, L the document's length.
-//! The counts lie word by word, all slots beside one another. Each word of a document, each repeat too, multiplies a row of that table into
-//! a running product in single precision, whose exponents are split off before they can overflow. Counts are whole numbers, so
-//! nothing drifts. A document is scored against the current table, so nothing is ever stale (a batch is one row).
+//! Each word of a document, each repeat too, multiplies a row of the [`WordTable`] into a running product in single precision, whose exponents are
+//! split off before they can overflow. Counts are whole numbers, so nothing drifts. A document is scored against the current table, so
+//! nothing is ever stale (a batch is one row).
 
+use std::f64::consts::LN_2;
 use std::ops::Range;
 
-use super::batch::Scorer;
-use super::kernel::{Arithmetic, LANES, log};
+use super::batch::{Scorer, mask};
+use super::document::Document;
+use super::kernel::{Arithmetic, LANES, lanes, log_mantissa, prefetch};
+use super::length_table::{LengthTable, STIRLING, evaluate, stirling};
+use super::word_table::WordTable;
 use crate::family::Multinomial;
 use crate::rows::{Row, Shard};
 use crate::special::log_gamma;
 use crate::stats::{Stats, Sums};
 
 /// Vectors of slots whose products are held in registers together.
-const PANEL: usize = 2;
-/// From here on Stirling's series is exact to 1e-10.
-const STIRLING: f64 = 8.0;
+const PANEL: usize = 5;
 
 /// Scores documents against multinomial components.
 pub(crate) struct MultinomialScorer {
     family: Multinomial,
+    lengths: LengthTable,
     slots: Slots,
     document: Document,
-    /// Log-weights of the current document in double precision.
+    /// Π (γ + n_w + j) of the current document: mantissas (later their logarithms) and exponents.
+    mantissas: Vec<[f32; LANES]>,
+    exponents: Vec<[i32; LANES]>,
+    /// Its log-weights in double precision.
     log_weights: Vec<[f64; LANES]>,
     /// The largest of them: scores are relative to it.
     reference: f64,
@@ -34,100 +40,113 @@ pub(crate) struct MultinomialScorer {
 #[derive(Default)]
 struct Slots {
     counts: Vec<i64>,
-    /// Word after word, the counts of all slots.
-    table: Vec<[i32; LANES]>,
-    /// An upper bound of the table.
-    largest: i32,
+    words: WordTable,
     /// ln n, −∞ for a free slot.
     log_counts: Vec<[f64; LANES]>,
     /// z = Vγ + all words.
     totals: Vec<[f64; LANES]>,
     /// ln z.
     log_totals: Vec<[f64; LANES]>,
-}
-
-/// The current row.
-#[derive(Default)]
-struct Document {
-    /// (word, count).
-    entries: Vec<(u32, u32)>,
-    /// (word, γ + j) for each word and each repeat j.
-    tokens: Vec<(u32, f32)>,
+    /// 1/z.
+    inverse_totals: Vec<[f64; LANES]>,
 }
 
 impl MultinomialScorer {
     pub(crate) fn new(family: Multinomial) -> Self {
-        Self { family, slots: Slots::default(), document: Document::default(), log_weights: Vec::new(), reference: 0.0 }
-    }
-
-    fn n_vectors(&self) -> usize {
-        self.slots.log_counts.len()
+        Self {
+            lengths: LengthTable::new(family.total_smoothing()),
+            slots: Slots::default(),
+            document: Document::new(family.smoothing),
+            mantissas: Vec::new(),
+            exponents: Vec::new(),
+            log_weights: Vec::new(),
+            reference: 0.0,
+            family,
+        }
     }
 
     /// How many factors a product in single precision can take after its exponent was split off.
     fn factors_before_split(&self) -> usize {
-        let longest = self.document.entries.iter().map(|&(_, count)| count).max().unwrap_or(0);
-        let largest = self.family.smoothing + f64::from(self.slots.largest) + f64::from(longest);
-        let bits_up = libm::log2(largest.max(2.0));
-        let bits_down = -libm::log2(self.family.smoothing.min(0.5));
-        (125.0 / bits_up.max(bits_down)) as usize
+        let largest = self.family.smoothing.ceil() as u64
+            + u64::from(self.slots.words.largest())
+            + u64::from(self.document.longest_run);
+        let bits_up = 1 + largest.max(1).ilog2();
+        // γ = 2^−x lies between 2^−(x+1) and 2^−x of its exponent's bits
+        let bits_down = 1023 - (self.family.smoothing.min(1.0).to_bits() >> 52) as i64;
+        (125 / bits_down.max(i64::from(bits_up))).max(1) as usize
     }
 
-    fn read(&mut self, row: Row<'_>) {
-        let Row::Counts(row) = row else { panic!("a multinomial has rows of counts") };
-        self.document.entries.clear();
-        self.document.entries.extend(row.iter());
-        self.document.tokens.clear();
-        for (word, count) in row.iter() {
-            let repeats = (0..count).map(|repeat| (word, (self.family.smoothing + f64::from(repeat)) as f32));
-            self.document.tokens.extend(repeats);
-        }
-    }
-
-    /// ln Π (γ + n_w + j) of a panel of slots, as exponents and mantissas.
+    /// The products of all slots.
     #[inline(always)]
-    fn products(&self, first_vector: usize, factors: usize) -> [([f32; LANES], [i32; LANES]); PANEL] {
-        let n_vectors = self.n_vectors();
-        let mut products = [[1.0f32; LANES]; PANEL];
-        let mut exponents = [[0i32; LANES]; PANEL];
-        for tokens in self.document.tokens.chunks(factors) {
-            for &(word, addend) in tokens {
-                let start = word as usize * n_vectors + first_vector;
-                for (product, counts) in products.iter_mut().zip(&self.slots.table[start..start + PANEL]) {
-                    for lane in 0..LANES {
-                        product[lane] *= counts[lane] as f32 + addend;
-                    }
-                }
-            }
-            for (product, exponent) in products.iter_mut().zip(&mut exponents) {
-                for lane in 0..LANES {
-                    let bits = product[lane].to_bits();
-                    exponent[lane] += (bits >> 23) as i32 - 127;
-                    product[lane] = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000);
-                }
-            }
+    fn multiply(&mut self, next: &[u32]) {
+        let (n_vectors, factors) = (self.mantissas.len(), self.factors_before_split());
+        let mut first = 0;
+        while first < n_vectors {
+            self.prefetch_panel(next, first);
+            first += match n_vectors - first {
+                PANEL.. => self.multiply_panel::<PANEL>(first, factors),
+                2.. => self.multiply_panel::<2>(first, factors),
+                _ => self.multiply_panel::<1>(first, factors),
+            };
         }
-        std::array::from_fn(|vector| (products[vector], exponents[vector]))
     }
 
-    /// ln Γ(z+L) − ln Γ(z) for a vector of slots.
+    /// Asks for what the next document will read: the table is larger than the caches.
     #[inline(always)]
-    fn head(&self, vector: usize, length: f64) -> [f64; LANES] {
-        let (totals, log_totals) = (&self.slots.totals[vector], &self.slots.log_totals[vector]);
-        let mut head = [0.0; LANES];
-        if self.family.total_smoothing() < STIRLING {
-            for lane in 0..LANES {
-                head[lane] = log_gamma(totals[lane] + length) - log_gamma(totals[lane]);
+    fn prefetch_panel(&self, next: &[u32], first_vector: usize) {
+        for &word in next {
+            let row = self.slots.words.narrow_row(word);
+            for vectors in row[first_vector..].chunks(2).take(PANEL.div_ceil(2)) {
+                prefetch(&vectors[0]);
             }
-            return head;
         }
-        for lane in 0..LANES {
-            let z = totals[lane];
-            let log_ratio = log((z + length) / z);
-            let leading = length * (log_totals[lane] + log_ratio - 1.0) + (z - 0.5) * log_ratio;
-            head[lane] = leading + stirling_rest(z + length) - stirling_rest(z);
+    }
+
+    /// The products of `P` vectors of slots; returns how many those are.
+    #[inline(always)]
+    fn multiply_panel<const P: usize>(&mut self, first_vector: usize, factors: usize) -> usize {
+        let (words, document) = (&self.slots.words, &self.document);
+        let mut products = [[1.0f32; LANES]; P];
+        let mut exponents = [[0i32; LANES]; P];
+        for tokens in [&document.narrow, &document.narrow_repeats] {
+            for tokens in tokens.chunks(factors) {
+                for token in tokens {
+                    let counts = words.narrow(token.word, first_vector);
+                    multiply_in(&mut products, counts, token.addend, |count| f32::from(count));
+                }
+                split(&mut products, &mut exponents);
+            }
         }
-        head
+        for tokens in document.wide.chunks(factors) {
+            for token in tokens {
+                let counts = words.wide(token.word, first_vector);
+                multiply_in(&mut products, counts, token.addend, |count| count as f32);
+            }
+            split(&mut products, &mut exponents);
+        }
+        self.mantissas[first_vector..first_vector + P].copy_from_slice(&products);
+        self.exponents[first_vector..first_vector + P].copy_from_slice(&exponents);
+        P
+    }
+
+    /// Log-weights of all slots, up to the products: ln n − [ln Γ(z+L) − ln Γ(z)].
+    #[inline(always)]
+    fn weigh_heads(&mut self) {
+        let (slots, length) = (&self.slots, self.document.length as f64);
+        let heads = self.log_weights.iter_mut().zip(&slots.log_counts).zip(&slots.log_totals);
+        let heads = heads.zip(&slots.totals).zip(&slots.inverse_totals);
+        let polynomial = self.lengths.polynomial(self.document.length, smallest_total(slots));
+        let z_empty = self.family.total_smoothing();
+        for ((((log_weights, &log_counts), &log_totals), &totals), &inverses) in heads {
+            let rest: [f64; LANES] = match &polynomial {
+                Some(coefficients) => lanes(|lane| evaluate(coefficients, inverses[lane])),
+                None if z_empty >= STIRLING => lanes(|lane| stirling(totals[lane], length)),
+                None => {
+                    lanes(|lane| log_gamma(totals[lane] + length) - log_gamma(totals[lane]) - length * log_totals[lane])
+                }
+            };
+            *log_weights = lanes(|lane| log_counts[lane] - length * log_totals[lane] - rest[lane]);
+        }
     }
 
     /// The log-weight of one slot if it held `count` documents, from the current document's words less `taken_out` times itself.
@@ -135,28 +154,23 @@ impl MultinomialScorer {
         if count == 0 {
             return f64::NEG_INFINITY;
         }
-        let (vector, lane, n_vectors) = (slot / LANES, slot % LANES, self.n_vectors());
-        let mut product = LogProduct::default();
-        for &(word, count) in &self.document.entries {
-            let others = self.slots.table[word as usize * n_vectors + vector][lane] as u32 - taken_out * count;
-            let first = self.family.smoothing + f64::from(others);
-            (0..count).for_each(|repeat| product.multiply(first + f64::from(repeat)));
-        }
-        let length = self.document.tokens.len() as f64;
-        let total = self.slots.totals[vector][lane] - f64::from(taken_out) * length;
-        let head = log_gamma(total + length) - log_gamma(total);
-        libm::log(count as f64) + product.log() - head - self.reference
+        let length = self.document.length;
+        let total = self.slots.totals[slot / LANES][slot % LANES] - f64::from(taken_out) * length as f64;
+        let head = match self.lengths.polynomial(length, total) {
+            Some(coefficients) => length as f64 * libm::log(total) + evaluate(&coefficients, 1.0 / total),
+            None => log_gamma(total + length as f64) - log_gamma(total),
+        };
+        libm::log(count as f64) + self.document.log_product(&self.slots.words, slot, taken_out) - head - self.reference
     }
 
     fn change(&mut self, slot: usize, sign: i32) {
-        let (vector, lane, n_vectors) = (slot / LANES, slot % LANES, self.n_vectors());
-        for &(word, count) in &self.document.entries {
-            let cell = &mut self.slots.table[word as usize * n_vectors + vector][lane];
-            *cell += sign * count as i32;
-            self.slots.largest = self.slots.largest.max(*cell);
+        let (vector, lane) = (slot / LANES, slot % LANES);
+        for (&word, &count) in self.document.words.iter().zip(&self.document.counts) {
+            let before = self.slots.words.get(word, slot);
+            self.slots.words.set(word, slot, before.wrapping_add_signed(sign * count as i32));
         }
         self.slots.counts[slot] += i64::from(sign);
-        self.slots.totals[vector][lane] += f64::from(sign) * self.document.tokens.len() as f64;
+        self.slots.totals[vector][lane] += f64::from(sign) * self.document.length as f64;
         self.refresh_logs(slot);
     }
 
@@ -166,89 +180,99 @@ impl MultinomialScorer {
             // exactly the prior, not the prior up to rounding
             self.slots.totals[vector][lane] = self.family.total_smoothing();
         }
+        let total = self.slots.totals[vector][lane];
         self.slots.log_counts[vector][lane] = if count > 0 { libm::log(count as f64) } else { f64::NEG_INFINITY };
-        self.slots.log_totals[vector][lane] = libm::log(self.slots.totals[vector][lane]);
+        self.slots.log_totals[vector][lane] = libm::log(total);
+        self.slots.inverse_totals[vector][lane] = 1.0 / total;
     }
 
-    /// A table for `n_vectors` vectors of slots, with the counts there were.
+    /// Free slots up to a number of vectors, beyond those there are.
     fn resize(&mut self, n_vectors: usize) {
-        let (before, n_words) = (self.n_vectors(), self.family.n_words);
-        let mut table = vec![[0; LANES]; n_words * n_vectors];
-        if before > 0 {
-            for (new, old) in table.chunks_exact_mut(n_vectors).zip(self.slots.table.chunks_exact(before)) {
-                new[..before].copy_from_slice(old);
-            }
-        }
         let total = self.family.total_smoothing();
-        self.slots.table = table;
         self.slots.counts.resize(n_vectors * LANES, 0);
         self.slots.log_counts.resize(n_vectors, [f64::NEG_INFINITY; LANES]);
         self.slots.totals.resize(n_vectors, [total; LANES]);
         self.slots.log_totals.resize(n_vectors, [libm::log(total); LANES]);
+        self.slots.inverse_totals.resize(n_vectors, [1.0 / total; LANES]);
+        self.mantissas.resize(n_vectors, [0.0; LANES]);
+        self.exponents.resize(n_vectors, [0; LANES]);
         self.log_weights.resize(n_vectors, [0.0; LANES]);
     }
 }
 
-/// Stirling's series beyond (z − ½) ln z − z + ½ ln 2π.
+/// The smallest z of a component that is not empty.
 #[inline(always)]
-fn stirling_rest(z: f64) -> f64 {
-    let inverse = 1.0 / z;
-    let square = inverse * inverse;
-    inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0))))
-}
-
-/// The logarithm of a long product in double precision.
-struct LogProduct {
-    product: f64,
-    log: f64,
-}
-
-impl Default for LogProduct {
-    fn default() -> Self {
-        Self { product: 1.0, log: 0.0 }
+fn smallest_total(slots: &Slots) -> f64 {
+    let mut smallest = [f64::INFINITY; LANES];
+    for (&totals, &log_counts) in slots.totals.iter().zip(&slots.log_counts) {
+        smallest = lanes(|lane| {
+            let is_smaller = (totals[lane] < smallest[lane]) & (log_counts[lane] >= 0.0);
+            if is_smaller { totals[lane] } else { smallest[lane] }
+        });
     }
+    smallest.into_iter().fold(f64::INFINITY, f64::min)
 }
 
-impl LogProduct {
-    #[inline(always)]
-    fn multiply(&mut self, factor: f64) {
-        self.product *= factor;
-        if !(1e-200..1e200).contains(&self.product) {
-            self.log += libm::log(self.product);
-            self.product = 1.0;
+/// The largest of the log-weights, 0 if there is none.
+#[inline(always)]
+fn largest(log_weights: &[[f64; LANES]]) -> f64 {
+    let mut largest = [f64::NEG_INFINITY; LANES];
+    for &log_weights in log_weights {
+        let before = largest;
+        largest = lanes(|lane| if log_weights[lane] > before[lane] { log_weights[lane] } else { before[lane] });
+    }
+    let largest = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    if largest > f64::NEG_INFINITY { largest } else { 0.0 }
+}
+
+/// Multiplies a row of counts, plus γ and the repeats, into the products.
+#[inline(always)]
+fn multiply_in<T: Copy, const P: usize>(
+    products: &mut [[f32; LANES]; P],
+    counts: &[[T; LANES]; P],
+    addend: f32,
+    to_single: impl Fn(T) -> f32,
+) {
+    for vector in 0..P {
+        for lane in 0..LANES {
+            products[vector][lane] *= to_single(counts[vector][lane]) + addend;
         }
     }
+}
 
-    fn log(&self) -> f64 {
-        self.log + libm::log(self.product)
+/// Splits the exponents off the products.
+#[inline(always)]
+fn split<const P: usize>(products: &mut [[f32; LANES]; P], exponents: &mut [[i32; LANES]; P]) {
+    for (product, exponent) in products.iter_mut().zip(exponents) {
+        for lane in 0..LANES {
+            let bits = product[lane].to_bits();
+            exponent[lane] += (bits >> 23) as i32 - 127;
+            product[lane] = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000);
+        }
     }
 }
 
 impl Scorer for MultinomialScorer {
     type Family = Multinomial;
 
-    fn batch(&self) -> usize {
-        1
-    }
+    const BATCH: usize = 1;
 
     fn family(&self) -> &Multinomial {
         &self.family
     }
 
     fn load(&mut self, components: &[Stats]) {
-        self.slots = Slots::default();
-        self.resize(components.len().max(1).div_ceil(LANES).next_multiple_of(PANEL));
-        let (n_vectors, n_words) = (self.n_vectors(), self.family.n_words);
+        let (n_words, n_vectors) = (self.family.n_words, components.len().max(1).div_ceil(LANES));
+        self.slots = Slots { words: WordTable::new(n_words, n_vectors), ..Slots::default() };
+        self.resize(n_vectors);
         for (slot, stats) in components.iter().enumerate() {
-            let (vector, lane) = (slot / LANES, slot % LANES);
             self.slots.counts[slot] = stats.count;
             let mut write = |word: usize, count: i64| {
                 if word == n_words {
-                    self.slots.totals[vector][lane] = self.family.total_smoothing() + count as f64;
-                } else {
-                    let count = i32::try_from(count).expect("a word occurs at most 2³¹ times in a component");
-                    self.slots.table[word * n_vectors + vector][lane] = count;
-                    self.slots.largest = self.slots.largest.max(count);
+                    self.slots.totals[slot / LANES][slot % LANES] = self.family.total_smoothing() + count as f64;
+                } else if count != 0 {
+                    let count = u32::try_from(count).expect("a word occurs at most 2³² times in a component");
+                    self.slots.words.set(word as u32, slot, count);
                 }
             };
             match &stats.sums {
@@ -259,43 +283,43 @@ impl Scorer for MultinomialScorer {
         }
     }
 
+    #[inline(always)]
     fn counts(&self) -> &[i64] {
         &self.slots.counts
     }
 
     fn grow(&mut self) {
-        // a growing table is copied, so it grows by a share of itself
-        let more = (self.n_vectors() / 8).max(1).next_multiple_of(PANEL);
-        self.resize(self.n_vectors() + more);
+        let n_vectors = self.mantissas.len();
+        let more = n_vectors + 1 + n_vectors / 8;
+        self.slots.words.resize(more);
+        self.resize(more);
     }
 
     #[inline(always)]
-    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, scores: &mut [[f32; LANES]]) {
-        self.read(shard.row(rows.start));
-        let factors = self.factors_before_split();
-        let length = self.document.tokens.len() as f64;
-        let mut largest = [f64::NEG_INFINITY; LANES];
-        for first_vector in (0..self.n_vectors()).step_by(PANEL) {
-            let products = self.products(first_vector, factors);
-            for (ix, (mantissas, exponents)) in products.iter().enumerate() {
-                let vector = first_vector + ix;
-                let head = self.head(vector, length);
-                let (log_counts, log_weights) = (&self.slots.log_counts[vector], &mut self.log_weights[vector]);
-                for lane in 0..LANES {
-                    let log_product =
-                        f64::from(exponents[lane]) * std::f64::consts::LN_2 + log(f64::from(mantissas[lane]));
-                    log_weights[lane] = log_counts[lane] + log_product - head[lane];
-                    largest[lane] = if log_weights[lane] > largest[lane] { log_weights[lane] } else { largest[lane] };
-                }
+    fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]) {
+        let Row::Counts(row) = shard.row(rows.start) else { panic!("a multinomial has rows of counts") };
+        let next = if rows.end < shard.n_rows() { shard.row(rows.end) } else { Row::Counts(row) };
+        let Row::Counts(next) = next else { panic!("a multinomial has rows of counts") };
+        self.document.read(row, &self.slots.words);
+        self.lengths.prepare(self.document.length);
+        self.multiply(next.words);
+        self.weigh_heads();
+        for mantissas in &mut self.mantissas {
+            for mantissa in mantissas {
+                *mantissa = log_mantissa::<A>(*mantissa);
             }
         }
-        let reference = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
-        self.reference = if reference.is_finite() { reference } else { 0.0 };
+        for ((log_weights, &logs), &exponents) in self.log_weights.iter_mut().zip(&self.mantissas).zip(&self.exponents)
+        {
+            let heads = *log_weights;
+            *log_weights = lanes(|lane| heads[lane] + f64::from(exponents[lane]) * LN_2 + f64::from(logs[lane]));
+        }
+        self.reference = largest(&self.log_weights);
         for (scores, log_weights) in scores.iter_mut().zip(&self.log_weights) {
-            for lane in 0..LANES {
-                scores[lane] = (log_weights[lane] - self.reference) as f32;
-            }
+            let reference = self.reference;
+            *scores = lanes(|lane| (log_weights[lane] - reference) as f32);
         }
+        mask(own, scores);
     }
 
     #[inline(always)]
@@ -310,11 +334,7 @@ impl Scorer for MultinomialScorer {
 
     #[inline(always)]
     fn log_weight_new(&self, _in_batch: usize) -> f64 {
-        let mut product = LogProduct::default();
-        self.document.tokens.iter().for_each(|&(_, addend)| product.multiply(f64::from(addend)));
-        let total = self.family.total_smoothing();
-        let head = log_gamma(total + self.document.tokens.len() as f64) - log_gamma(total);
-        product.log() - head - self.reference
+        self.document.log_product_of_empty - self.lengths.of_empty(self.document.length) - self.reference
     }
 
     fn insert(&mut self, _in_batch: usize, slot: usize) {

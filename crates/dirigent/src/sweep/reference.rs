@@ -14,13 +14,15 @@ pub struct Reference<F> {
     shard: Shard,
     labels: Vec<u32>,
     components: Vec<Stats>,
+    /// Slots that were loaded keep their component, even if it loses all its rows.
+    n_loaded: usize,
 }
 
 impl<F: Family> Reference<F> {
     /// A sampler with all rows unassigned and no components.
     pub fn new(family: F, shard: Shard) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { family, shard, labels, components: Vec::new() }
+        Self { family, shard, labels, components: Vec::new(), n_loaded: 0 }
     }
 
     fn sweep_row(&mut self, row_ix: usize, alpha: f64, log_weights: &mut Vec<f64>, rng: &mut Stream) -> SweepInfo {
@@ -41,7 +43,8 @@ impl<F: Family> Reference<F> {
         let born = choice == self.components.len();
         if born {
             // a row that was alone and opens a component again has not moved
-            choice = if was_alone { own as usize } else { free_slot(&self.family, &mut self.components) };
+            choice =
+                if was_alone { own as usize } else { free_slot(&self.family, &mut self.components, self.n_loaded) };
         }
         self.family.add_row(row, &mut self.components[choice]);
         self.labels[row_ix] = choice as u32;
@@ -49,8 +52,8 @@ impl<F: Family> Reference<F> {
     }
 }
 
-fn free_slot<F: Family>(family: &F, components: &mut Vec<Stats>) -> usize {
-    let free = components.iter().position(|stats| stats.count == 0);
+fn free_slot<F: Family>(family: &F, components: &mut Vec<Stats>, n_loaded: usize) -> usize {
+    let free = (n_loaded..components.len()).find(|&slot| components[slot].count == 0);
     free.unwrap_or_else(|| {
         components.push(family.empty_stats());
         components.len() - 1
@@ -93,7 +96,9 @@ impl<F: Family + Send> Sampler for Reference<F> {
     }
 
     fn load(&mut self, components: &[Stats]) {
-        self.components = components.to_vec();
+        // sparse statistics are good for travelling, dense ones for looking up
+        self.components = components.iter().map(|stats| stats.to_dense(self.family.stats_len())).collect();
+        self.n_loaded = components.len();
     }
 
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {

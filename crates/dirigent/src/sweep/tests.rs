@@ -130,7 +130,13 @@ proptest! {
     fn narrow_gaussian_equals_its_twin(d in 1usize..=8, k in 1usize..=300, spread in 0.3f64..12.0, seed: u64) {
         let state = gaussian_state(d, k, spread, seed);
         for kernel in kernels() {
-            let distance = state.distance(GaussianNarrowScorer::new(state.family.clone()), kernel);
+            let distance = match d {
+                1 => state.distance(GaussianNarrowScorer::<1>::new(state.family.clone()), kernel),
+                2 => state.distance(GaussianNarrowScorer::<2>::new(state.family.clone()), kernel),
+                3 => state.distance(GaussianNarrowScorer::<3>::new(state.family.clone()), kernel),
+                4 => state.distance(GaussianNarrowScorer::<4>::new(state.family.clone()), kernel),
+                _ => state.distance(GaussianNarrowScorer::<8>::new(state.family.clone()), kernel),
+            };
             prop_assert!(distance < BOUND, "{kernel}: {distance}");
         }
     }
@@ -159,7 +165,7 @@ fn five_thousand_components_equal_their_twin() {
     for (d, seed) in [(2, 1), (48, 2), (512, 3)] {
         let state = gaussian_state(d, 5000, 1.0, seed);
         let distance = match d {
-            2 => state.distance(GaussianNarrowScorer::new(state.family.clone()), Kernel::best()),
+            2 => state.distance(GaussianNarrowScorer::<2>::new(state.family.clone()), Kernel::best()),
             _ => state.distance(GaussianWideScorer::new(state.family.clone()), Kernel::best()),
         };
         assert!(distance < BOUND, "D = {d}: {distance}");

@@ -1,0 +1,60 @@
+//! Where the workers run.
+
+use clap::{Args, ValueEnum, value_parser};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine")]
+pub(crate) struct EngineArgs {
+    /// threads: this machine's cores; simulated: a virtual cluster on a clock of its own
+    #[arg(long, value_enum)]
+    pub(crate) engine: Option<EngineArg>,
+    /// simulated: seconds that a message travels [default: 0.0002]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) latency: Option<f64>,
+    /// simulated: bytes a second of each node's link [default: 1.25e9, which is 10 Gbit/s]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    pub(crate) bandwidth: Option<f64>,
+    /// simulated: worker W takes F times as long; may be given several times
+    #[arg(long, value_name = "W=F", value_parser = straggler)]
+    pub(crate) straggler: Vec<(u32, f64)>,
+    /// simulated: worker W dies after a cycle, and comes back two cycles later; may be given several times
+    #[arg(long, value_name = "W@CYCLE", value_parser = crash)]
+    pub(crate) crash: Vec<(u32, u64)>,
+    /// simulated: how many workers can compute at once [default: all]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) cores: Option<u32>,
+    /// simulated: seconds a swept row on the virtual clock, so that runs replay to the last bit [default: as measured here]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) row_cost: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineArg {
+    Threads,
+    Simulated,
+}
+
+impl EngineArgs {
+    /// The first option that only a simulation understands.
+    pub(crate) fn simulation_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--latency", self.latency.is_some()),
+            ("--bandwidth", self.bandwidth.is_some()),
+            ("--straggler", !self.straggler.is_empty()),
+            ("--crash", !self.crash.is_empty()),
+            ("--cores", self.cores.is_some()),
+            ("--row-cost", self.row_cost.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+}
+
+fn straggler(text: &str) -> Result<(u32, f64), String> {
+    let parts = text.split_once('=').and_then(|(worker, factor)| Some((worker.parse().ok()?, factor.parse().ok()?)));
+    parts.ok_or_else(|| "expected WORKER=FACTOR, such as 3=5".to_owned())
+}
+
+fn crash(text: &str) -> Result<(u32, u64), String> {
+    let parts = text.split_once('@').and_then(|(worker, cycle)| Some((worker.parse().ok()?, cycle.parse().ok()?)));
+    parts.ok_or_else(|| "expected WORKER@CYCLE, such as 3@10".to_owned())
+}

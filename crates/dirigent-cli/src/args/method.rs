@@ -1,0 +1,78 @@
+//! Which method: one of the paper's, or its two axes by themselves.
+
+use clap::{Args, ValueEnum, value_parser};
+use dirigent::node::{Consolidation, Schedule};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Method")]
+pub(crate) struct MethodArgs {
+    /// cgs: exact collapsed Gibbs on one worker; prog, pooled, hung: workers in step, three ways to consolidate; async: workers at
+    /// their own pace
+    #[arg(long, value_enum, default_value_t = MethodArg::Cgs)]
+    method: MethodArg,
+    /// How new components of different workers find together [default: as the method says]
+    #[arg(long)]
+    pub(crate) consolidation: Option<ConsolidationArg>,
+    /// Whether workers wait for one another [default: as the method says]
+    #[arg(long)]
+    pub(crate) schedule: Option<ScheduleArg>,
+    /// Sweeps between two exchanges [default: 1]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
+    pub(crate) sweeps_per_cycle: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodArg {
+    Cgs,
+    Prog,
+    Pooled,
+    Hung,
+    Async,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ConsolidationArg {
+    Progressive,
+    Pooled,
+    Hungarian,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScheduleArg {
+    Sync,
+    Async,
+}
+
+impl MethodArgs {
+    pub(crate) fn is_cgs(&self) -> bool {
+        self.method == MethodArg::Cgs
+    }
+
+    /// The method's name, as the user knows it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.method {
+            MethodArg::Cgs => "cgs",
+            MethodArg::Prog => "prog",
+            MethodArg::Pooled => "pooled",
+            MethodArg::Hung => "hung",
+            MethodArg::Async => "async",
+        }
+    }
+
+    pub(crate) fn consolidation(&self) -> Consolidation {
+        match (self.consolidation, self.method) {
+            (Some(ConsolidationArg::Progressive), _) => Consolidation::Progressive,
+            (Some(ConsolidationArg::Pooled), _) | (None, MethodArg::Pooled) => Consolidation::Pooled,
+            (Some(ConsolidationArg::Hungarian), _) | (None, MethodArg::Hung) => Consolidation::Hungarian,
+            (None, _) => Consolidation::Progressive,
+        }
+    }
+
+    pub(crate) fn schedule(&self) -> Schedule {
+        match (self.schedule, self.method) {
+            (Some(ScheduleArg::Sync), _) => Schedule::Sync,
+            (Some(ScheduleArg::Async), _) | (None, MethodArg::Async) => Schedule::Async,
+            (None, _) => Schedule::Sync,
+        }
+    }
+}

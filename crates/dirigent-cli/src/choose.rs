@@ -1,0 +1,115 @@
+//! From the options of the command to a method that can run; what does not go together is refused.
+
+use std::thread::available_parallelism;
+
+use dirigent::engine::simulated::{Cost, Crash, Simulation};
+use dirigent::method::cgs::{CgsOptions, Draws};
+use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::{MethodOptions, default_workers};
+use dirigent::model::{Alpha, ModelOptions};
+use dirigent::node::CoordinatorOptions;
+use dirigent::sweep::Kernel;
+use dirigent::{InputError, Result};
+
+use crate::args::{EngineArg, EngineArgs, FitArgs};
+
+/// Cycles after which a crashed worker of a simulation comes back.
+const BACK_AFTER: u64 = 2;
+
+/// Refuses, before any data is read, options that do not go together.
+pub(crate) fn check(args: &FitArgs) -> Result<()> {
+    alpha(args)?;
+    let method = &args.run.method;
+    if method.is_cgs() {
+        for (option, is_given) in [
+            ("--workers", args.run.workers.is_some_and(|workers| workers != 1)),
+            ("--threads", args.run.threads.is_some_and(|threads| threads != 1)),
+            ("--consolidation", method.consolidation.is_some()),
+            ("--schedule", method.schedule.is_some()),
+            ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
+            ("--engine", args.engine.engine.is_some()),
+        ] {
+            refuse(is_given, option, "--method cgs, which is one worker on one thread", "choose another --method")?;
+        }
+    }
+    if args.engine.engine != Some(EngineArg::Simulated) {
+        let option = args.engine.simulation_option();
+        refuse(option.is_some(), option.unwrap_or_default(), "this engine", "add --engine simulated")?;
+    } else {
+        let threads = args.run.threads.is_some();
+        refuse(threads, "--threads", "--engine simulated, which has a clock of its own", "see --cores")?;
+    }
+    Ok(())
+}
+
+fn refuse(is_given: bool, option: &str, with: &str, hint: &str) -> Result<()> {
+    if !is_given {
+        return Ok(());
+    }
+    Err(InputError::new(format!("{option} does not go with {with}")).hint(format!("leave it out, or {hint}")).into())
+}
+
+fn alpha(args: &FitArgs) -> Result<Alpha> {
+    match args.model.alpha {
+        Alpha::Auto => Ok(Alpha::Auto),
+        Alpha::Fixed(alpha) => Alpha::fixed(alpha),
+    }
+}
+
+/// The method that was asked for.
+pub(crate) fn method(
+    args: &FitArgs,
+    model: &ModelOptions,
+    cycles: u64,
+    draws: Option<Draws>,
+    kernel: Kernel,
+    start: Option<Vec<u32>>,
+    n_rows: usize,
+) -> Result<MethodOptions> {
+    let (alpha, seed) = (alpha(args)?, args.run.seed);
+    if args.run.method.is_cgs() {
+        return Ok(MethodOptions::Cgs(CgsOptions { cycles, alpha, seed, draws, kernel, start }));
+    }
+    let n_workers = args.run.workers.unwrap_or(default_workers(n_rows) as u32);
+    if n_workers as usize > n_rows {
+        return Err(InputError::new(format!("--workers {n_workers} is more than there are rows, {n_rows}"))
+            .hint("ask for fewer workers")
+            .into());
+    }
+    let coordinator = CoordinatorOptions {
+        n_workers,
+        model: model.clone(),
+        alpha,
+        consolidation: args.run.method.consolidation(),
+        schedule: args.run.method.schedule(),
+        cycles,
+        seed,
+        sweeps_per_cycle: args.run.method.sweeps_per_cycle.unwrap_or(1),
+        shows_labels: false,
+        kernel: Some(kernel),
+        has_start: false,
+    };
+    let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
+    Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, start }))
+}
+
+fn engine(args: &EngineArgs, threads: Option<u32>, seed: u64, n_workers: u32) -> Result<Engine> {
+    if args.engine != Some(EngineArg::Simulated) {
+        let cores = available_parallelism().map_or(1, |cores| cores.get());
+        return Ok(Engine::Threads(threads.map_or(cores, |threads| threads as usize)));
+    }
+    let usual = Simulation::default();
+    let crash = |&(worker, cycle): &(u32, u64)| Crash { worker, cycle, back_after: Some(BACK_AFTER) };
+    let simulation = Simulation {
+        seed,
+        latency: args.latency.unwrap_or(usual.latency),
+        bandwidth: args.bandwidth.unwrap_or(usual.bandwidth),
+        stragglers: args.straggler.clone(),
+        crashes: args.crash.iter().map(crash).collect(),
+        cores: args.cores.map(|cores| cores as usize),
+        cost: args.row_cost.map_or(usual.cost, |worker| Cost::PerRow { worker, coordinator: 0.0 }),
+        ..usual
+    };
+    simulation.check(n_workers as usize)?;
+    Ok(Engine::Simulated(Box::new(simulation)))
+}

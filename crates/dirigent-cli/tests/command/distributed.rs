@@ -1,0 +1,266 @@
+//! Fits by a coordinator and its workers, on threads and in simulation.
+
+use crate::place::Place;
+use std::fs;
+
+/// Each method with its consolidation and its schedule.
+const METHODS: [(&str, &str, &str); 4] = [
+    ("prog", "progressive", "sync"),
+    ("pooled", "pooled", "sync"),
+    ("hung", "hungarian", "sync"),
+    ("async", "progressive", "async"),
+];
+const FIT: &str = "fit made/data.npy --truth made/labels.npy --sigma 1 --sigma0 40 --cycles 8 --workers 4";
+const SIMULATED: &str = "--engine simulated --row-cost 1e-6";
+
+/// 3002 rows of ten clusters far apart, which four workers cannot share evenly.
+fn place() -> Place {
+    let place = Place::new();
+    place.ok("synth synthetic --rows 3002 --clusters 10 --centre-sd 40 --seed 5 --out made");
+    place
+}
+
+fn numbers(place: &Place, file: &str, column: &str) -> Vec<f64> {
+    place.column(file, column).iter().map(|cell| cell.parse().unwrap()).collect()
+}
+
+fn virtual_seconds(place: &Place, run: &str) -> f64 {
+    *numbers(place, &format!("{run}/trace.csv"), "virtual_seconds").last().unwrap()
+}
+
+#[test]
+fn every_method_fits_with_four_workers_and_says_what_it_did() {
+    let place = place();
+    for (method, consolidation, schedule) in METHODS {
+        place.ok(&format!("{FIT} --method {method} --out {method}"));
+        let mut files: Vec<_> =
+            fs::read_dir(place.path(method)).unwrap().map(|file| file.unwrap().file_name()).collect();
+        files.sort();
+        assert_eq!(files, ["certainty.npy", "labels.csv", "labels.npy", "run.json", "trace.csv", "workers.csv"]);
+
+        let record = place.json(&format!("{method}/run.json"));
+        let options = &record["options"];
+        assert_eq!(options["method"], method);
+        assert_eq!((&options["consolidation"], &options["schedule"]), (&consolidation.into(), &schedule.into()));
+        assert_eq!((&options["engine"], &options["workers"]), (&"threads".into(), &4.into()));
+        assert_eq!(options["sweeps_per_cycle"], 1);
+        let summary = &record["summary"];
+        assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
+        assert_eq!(place.integers(&format!("{method}/labels.npy")).len(), 3002);
+    }
+}
+
+#[test]
+fn the_rows_of_the_workers_add_up_and_their_traffic_is_counted() {
+    let place = place();
+    for (method, _, schedule) in METHODS {
+        place.ok(&format!("{FIT} --method {method} --out {method}"));
+        let workers = format!("{method}/workers.csv");
+        assert_eq!(place.column(&workers, "worker"), ["0", "1", "2", "3"]);
+        assert_eq!(place.column(&workers, "rows"), ["750", "751", "750", "751"]);
+        assert_eq!(place.column(&workers, "restarts"), ["0"; 4]);
+        assert!(numbers(&place, &workers, "observed_bytes").iter().all(|&bytes| bytes > 0.0));
+
+        let trace = format!("{method}/trace.csv");
+        let (bytes, messages) = (numbers(&place, &trace, "bytes"), numbers(&place, &trace, "messages"));
+        assert!(bytes.len() == 8 && bytes.iter().all(|&bytes| bytes > 0.0), "{bytes:?}");
+        let summary = &place.json(&format!("{method}/run.json"))["summary"];
+        assert_eq!(summary["bytes"].as_f64().unwrap(), bytes.iter().sum::<f64>());
+        assert_eq!(summary["messages"].as_f64().unwrap(), messages.iter().sum::<f64>());
+        if schedule == "sync" {
+            // a push and a reply for each worker; before the first there are a hello, a plan, and a push and a reply to join
+            assert_eq!(messages, [24.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]);
+            assert_eq!(place.column(&workers, "swept_rows"), ["6000", "6008", "6000", "6008"]);
+            assert_eq!(numbers(&place, &workers, "bytes").iter().sum::<f64>(), bytes.iter().sum::<f64>());
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_and_the_engine_change_no_label() {
+    let place = place();
+    for (method, _, schedule) in METHODS {
+        if schedule == "sync" {
+            let engines = ["--threads 1", "--threads 2", "--engine simulated --straggler 1=9 --latency 0.5"];
+            for (run, engine) in ["one", "two", "simulated"].into_iter().zip(engines) {
+                place.ok(&format!("{FIT} --method {method} {engine} --out {method}-{run}"));
+            }
+            for file in ["labels.npy", "certainty.npy"] {
+                let one = place.read(&format!("{method}-one/{file}"));
+                assert_eq!(one, place.read(&format!("{method}-two/{file}")), "{method}, {file}");
+                assert_eq!(one, place.read(&format!("{method}-simulated/{file}")), "{method}, {file}");
+            }
+        }
+    }
+    let options = |run: &str| place.json(&format!("{run}/run.json"))["options"].clone();
+    assert_eq!(options("prog-two")["threads"], 2);
+    assert_eq!(options("prog-simulated")["engine"], "simulated");
+    assert!(options("prog-simulated")["threads"].is_null());
+}
+
+#[test]
+fn an_asynchronous_simulation_with_a_fixed_cost_replays() {
+    let place = place();
+    let fit = format!("{FIT} --method async {SIMULATED} --straggler 2=5 --straggler 3=2 --cores 3");
+    for run in ["a", "b"] {
+        place.ok(&format!("{fit} --out {run}"));
+    }
+    place.ok(&format!("{fit} --seed 1 --out c"));
+    for file in ["labels.npy", "certainty.npy"] {
+        assert_eq!(place.read(&format!("a/{file}")), place.read(&format!("b/{file}")));
+    }
+    for column in ["virtual_seconds", "sweep_seconds", "log_joint", "alpha", "vi", "moved", "bytes", "messages"] {
+        assert_eq!(place.column("a/trace.csv", column), place.column("b/trace.csv", column), "{column}");
+    }
+    for column in ["swept_rows", "bytes", "seconds"] {
+        assert_eq!(place.column("a/workers.csv", column), place.column("b/workers.csv", column), "{column}");
+    }
+    assert_ne!(place.column("a/trace.csv", "log_joint"), place.column("c/trace.csv", "log_joint"));
+    let swept = numbers(&place, "a/workers.csv", "swept_rows");
+    assert!(swept[0] > 2.0 * swept[2], "nobody waits for the slow worker: {swept:?}");
+}
+
+#[test]
+fn a_crashed_worker_comes_back_and_no_row_is_missed() {
+    let place = place();
+    for (method, ..) in METHODS {
+        place.ok(&format!("{FIT} --method {method} {SIMULATED} --crash 1@3 --out {method}"));
+        assert_eq!(place.column(&format!("{method}/workers.csv"), "restarts"), ["0", "1", "0", "0"], "{method}");
+        let summary = &place.json(&format!("{method}/run.json"))["summary"];
+        assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
+        assert!(place.singles(&format!("{method}/certainty.npy")).iter().all(|&certainty| certainty > 0.0));
+    }
+}
+
+#[test]
+fn everyone_waits_for_a_straggler_unless_the_schedule_is_asynchronous() {
+    let place = place();
+    for (run, options) in [
+        ("sync", "--method prog"),
+        ("sync-slow", "--method prog --straggler 1=5"),
+        ("async", "--method async"),
+        ("async-slow", "--method async --straggler 1=5"),
+    ] {
+        place.ok(&format!("{FIT} --engine simulated --row-cost 1e-4 {options} --out {run}"));
+    }
+    let slower = |run: &str| virtual_seconds(&place, &format!("{run}-slow")) / virtual_seconds(&place, run);
+    let (sync, asynchronous) = (slower("sync"), slower("async"));
+    assert!((4.5..5.5).contains(&sync), "{sync}");
+    assert!(asynchronous < 2.0, "{asynchronous}");
+    assert_eq!(place.read("sync/labels.npy"), place.read("sync-slow/labels.npy"));
+}
+
+#[test]
+fn a_slow_network_takes_its_time_and_changes_no_label() {
+    let place = place();
+    place.ok(&format!("{FIT} --method prog {SIMULATED} --out usual"));
+    place.ok(&format!("{FIT} --method prog {SIMULATED} --latency 0.25 --out far"));
+    place.ok(&format!("{FIT} --method prog {SIMULATED} --bandwidth 1e4 --out narrow"));
+    // eight cycles there and back, after joining, which is as much twice
+    assert!(virtual_seconds(&place, "far") > virtual_seconds(&place, "usual") + 8.0 * 0.5);
+    let bytes: f64 = numbers(&place, "narrow/trace.csv", "bytes").iter().sum();
+    assert!(virtual_seconds(&place, "narrow") > 0.3 * bytes / 1e4);
+    for run in ["far", "narrow"] {
+        assert_eq!(place.read("usual/labels.npy"), place.read(&format!("{run}/labels.npy")), "{run}");
+    }
+}
+
+#[test]
+fn consolidation_and_schedule_can_be_chosen_by_themselves() {
+    let place = place();
+    place.ok(&format!("{FIT} --method async --consolidation hungarian --schedule sync --sweeps-per-cycle 3 --out run"));
+    let options = &place.json("run/run.json")["options"];
+    assert_eq!((&options["method"], &options["consolidation"]), (&"async".into(), &"hungarian".into()));
+    assert_eq!((&options["schedule"], &options["sweeps_per_cycle"]), (&"sync".into(), &3.into()));
+    assert_eq!(numbers(&place, "run/workers.csv", "swept_rows").iter().sum::<f64>(), 3.0 * 8.0 * 3002.0);
+    place.ok(&format!("{FIT} --method hung --sweeps-per-cycle 3 --out same"));
+    assert_eq!(place.read("run/labels.npy"), place.read("same/labels.npy"));
+}
+
+#[test]
+fn the_default_number_of_workers_depends_on_the_rows_and_one_worker_is_enough() {
+    let place = place();
+    place.ok("fit made/data.npy --sigma 1 --sigma0 40 --cycles 4 --method prog --out few");
+    assert_eq!(place.json("few/run.json")["options"]["workers"], 1);
+    assert_eq!(place.column("few/workers.csv", "rows"), ["3002"]);
+    place.ok("synth synthetic --rows 15000 --clusters 10 --centre-sd 40 --out more");
+    place.ok("fit more/data.npy --sigma 1 --sigma0 40 --cycles 2 --method prog --out many");
+    assert_eq!(place.column("many/workers.csv", "rows"), ["7500"; 2]);
+    place.ok("fit made/data.npy --cycles 2 --method cgs --workers 1 --threads 1 --out alone");
+    assert!(!place.path("alone/workers.csv").exists());
+}
+
+#[test]
+fn draws_of_a_distributed_run_are_states_of_all_rows() {
+    let place = place();
+    place.ok(&format!("{FIT} --method prog --draws 3 --thin 2 --out run"));
+    assert_eq!(place.shape("run/draws.npy"), "(3,3002,)");
+    let last = place.integers("run/draws.npy")[2 * 3002..].iter().max().unwrap() + 1;
+    assert_eq!(place.json("run/run.json")["summary"]["k"], last, "the last draw is the last state");
+}
+
+#[test]
+fn documents_are_fitted_by_many_workers() {
+    let place = Place::new();
+    place.ok("synth nyt --rows 400 --clusters 3 --centre-sd 3 --out made");
+    for method in ["prog", "pooled", "hung", "async"] {
+        let fit = "fit made/docword.txt.gz --truth made/labels.npy --gamma 0.1 --cycles 8 --workers 3";
+        place.ok(&format!("{fit} --method {method} --out {method}"));
+        let summary = &place.json(&format!("{method}/run.json"))["summary"];
+        assert!(summary["vi_labels"].as_f64().unwrap() < 0.1, "{method}: {summary}");
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_with_the_way_out() {
+    let place = Place::new();
+    place.write("three.csv", "a,b\n1,2\n3,4\n5,6\n");
+    let cases: &[(&str, &[&str])] = &[
+        ("--workers 2", &["--workers", "cgs", "hint: ", "--method"]),
+        ("--threads 2", &["--threads", "cgs", "hint: ", "--method"]),
+        ("--consolidation pooled", &["--consolidation", "cgs", "hint: ", "--method"]),
+        ("--schedule sync", &["--schedule", "cgs", "hint: ", "--method"]),
+        ("--sweeps-per-cycle 1", &["--sweeps-per-cycle", "cgs", "hint: ", "--method"]),
+        ("--engine threads", &["--engine", "cgs", "hint: ", "--method"]),
+        ("--engine simulated", &["--engine", "cgs", "hint: ", "--method"]),
+        ("--method prog --latency 1", &["--latency", "hint: ", "--engine simulated"]),
+        ("--method prog --bandwidth 1", &["--bandwidth", "hint: ", "--engine simulated"]),
+        ("--method prog --straggler 0=2", &["--straggler", "hint: ", "--engine simulated"]),
+        ("--method prog --crash 0@1", &["--crash", "hint: ", "--engine simulated"]),
+        ("--method prog --cores 1", &["--cores", "hint: ", "--engine simulated"]),
+        ("--method prog --engine threads --row-cost 1", &["--row-cost", "hint: ", "--engine simulated"]),
+        ("--method prog --engine simulated --threads 2", &["--threads", "simulated", "hint: ", "--cores"]),
+        ("--method prog --workers 4", &["--workers 4", "3", "hint: "]),
+        ("--method prog --workers 4000000000", &["--workers 4000000000", "3", "hint: "]),
+        ("--method prog --threads 0", &["--threads", "0"]),
+        ("--method prog --sweeps-per-cycle 0", &["--sweeps-per-cycle", "0"]),
+        ("--method slow", &["--method", "slow", "cgs", "prog", "pooled", "hung", "async"]),
+        ("--method prog --consolidation none", &["--consolidation", "progressive", "pooled", "hungarian"]),
+        ("--method prog --schedule later", &["--schedule", "later", "sync", "async"]),
+        ("--method prog --engine ray", &["--engine", "ray", "threads", "simulated"]),
+    ];
+    for (options, parts) in cases {
+        place.refused(&format!("fit three.csv {options}"), parts);
+    }
+    let simulations: &[(&str, &[&str])] = &[
+        ("--straggler 9=2", &["straggler", "worker 9", "0 to 2"]),
+        ("--straggler 1=0", &["straggler", "positive", "0"]),
+        ("--straggler 1=inf", &["straggler", "positive", "inf"]),
+        ("--straggler 1", &["--straggler", "WORKER=FACTOR", "3=5"]),
+        ("--straggler slow=2", &["--straggler", "WORKER=FACTOR", "3=5"]),
+        ("--crash 3@1", &["crash", "worker 3", "0 to 2"]),
+        ("--crash 1", &["--crash", "WORKER@CYCLE", "3@10"]),
+        ("--crash one@two", &["--crash", "WORKER@CYCLE", "3@10"]),
+        ("--latency -1", &["latency", "at least 0", "-1"]),
+        ("--latency nan", &["latency", "at least 0", "NaN"]),
+        ("--latency far", &["--latency", "far"]),
+        ("--bandwidth 0", &["bandwidth", "positive", "0"]),
+        ("--bandwidth -5", &["bandwidth", "positive", "-5"]),
+        ("--cores 0", &["--cores", "0"]),
+        ("--row-cost -1", &["row", "at least 0", "-1"]),
+    ];
+    for (options, parts) in simulations {
+        place.refused(&format!("fit three.csv --method prog --workers 3 --engine simulated {options}"), parts);
+    }
+    assert!(!place.path("runs").exists(), "what is refused leaves no run folder");
+}

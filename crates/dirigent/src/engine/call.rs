@@ -1,0 +1,124 @@
+//! One call of a node: what it said, how long it took, and whose mistake it was if it failed.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use super::failed;
+use crate::error::{Error, Result};
+use crate::node::{Address, Event, Node, Outbox};
+
+/// What one call led to.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) out: Outbox,
+    /// As the [`Stopwatch`] saw it.
+    pub(super) seconds: f64,
+}
+
+/// Tells a node an event.
+pub(super) fn tell(node: &mut dyn Node, who: Address, event: Event, stopwatch: Stopwatch) -> Result<Outcome> {
+    call(who, stopwatch, |out| node.on(event, out))
+}
+
+/// Offers a node one idle step.
+pub(super) fn idle(node: &mut dyn Node, who: Address, stopwatch: Stopwatch) -> Result<Outcome> {
+    // whether another step is worth it does not matter: there is one after each frame
+    call(who, stopwatch, |out| node.idle(out).map(|_| ()))
+}
+
+/// The name of a node, for messages.
+pub(super) fn name(who: Address) -> String {
+    match who {
+        Address::Coordinator => "the coordinator".to_owned(),
+        Address::Worker(shard) => format!("worker {shard}"),
+        Address::Driver => "the driver".to_owned(),
+    }
+}
+
+/// What measures a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stopwatch {
+    /// Wall time.
+    Wall,
+    /// Time that the calling thread was on a processor: others on the machine do not disturb it.
+    ThreadCpu,
+}
+
+impl Stopwatch {
+    fn time<T>(self, work: impl FnOnce() -> T) -> (T, f64) {
+        let cpu_before = (self == Self::ThreadCpu).then(thread_cpu_seconds).flatten();
+        let began = Instant::now();
+        let result = work();
+        let wall = began.elapsed().as_secs_f64();
+        let cpu = cpu_before.and_then(|before| Some(thread_cpu_seconds()? - before));
+        (result, cpu.unwrap_or(wall))
+    }
+}
+
+/// The processor time of this thread so far, where the system tells it.
+fn thread_cpu_seconds() -> Option<f64> {
+    // the kernel brings the figure up to date when it schedules: without this it lags by up to a tick, 4 ms
+    std::thread::yield_now();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: u64 = text.split_ascii_whitespace().next()?.parse().ok()?;
+    // a kernel without this accounting says 0
+    (nanoseconds > 0).then_some(nanoseconds as f64 * 1e-9)
+}
+
+/// A panic must not take a thread of the engine with it: the others would wait for ever.
+fn call(who: Address, stopwatch: Stopwatch, work: impl FnOnce(&mut Outbox) -> Result<()>) -> Result<Outcome> {
+    let mut out = Outbox::default();
+    let (result, seconds) = stopwatch.time(|| catch_unwind(AssertUnwindSafe(|| work(&mut out))));
+    match result {
+        Ok(Ok(())) => Ok(Outcome { out, seconds }),
+        Ok(Err(error)) => Err(named(who, error)),
+        Err(panic) => Err(failed(&name(who), format!("panicked: {}", panic_message(&*panic)))),
+    }
+}
+
+fn named(who: Address, error: Error) -> Error {
+    match error {
+        Error::Input(mut input) => {
+            input.problem = format!("{} ({})", input.problem, name(who));
+            Error::Input(input)
+        }
+        Error::Io { doing, source } => Error::Io { doing: format!("{}: {doing}", name(who)), source },
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_leaves_out_what_the_thread_slept() {
+        if thread_cpu_seconds().is_none() {
+            return;
+        }
+        let nap = std::time::Duration::from_millis(60);
+        let ((), slept) = Stopwatch::ThreadCpu.time(|| std::thread::sleep(nap));
+        assert!(slept < 0.03, "{slept}");
+        let ((), wall) = Stopwatch::Wall.time(|| std::thread::sleep(nap));
+        assert!(wall >= 0.06, "{wall}");
+    }
+
+    #[test]
+    fn cpu_time_sees_work_far_below_a_tick() {
+        if thread_cpu_seconds().is_none() {
+            return;
+        }
+        let spin = || {
+            let began = Instant::now();
+            while began.elapsed().as_micros() < 500 {}
+        };
+        // the smallest of many: a loaded machine may pre-empt any single one
+        let seconds = (0..20).map(|_| Stopwatch::ThreadCpu.time(spin).1).fold(f64::INFINITY, f64::min);
+        assert!(seconds > 0.0 && seconds < 0.002, "{seconds}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Engines: driver loops that move frames between nodes and know nothing of what is in them.
+//!
+//! [`threads`] runs the workers on this machine's cores; [`simulated`] runs them on a virtual clock, with a network that may be slow, lose
+//! or double frames, and nodes that crash. What an engine promises to every method:
+//!
+//! - a node is told one event at a time, [`Event::Start`](crate::node::Event::Start) first;
+//! - what a worker says to the driver in an event reaches the driver before the coordinator sees anything of that event, so labels are
+//!   there when the report they belong to arrives;
+//! - the coordinator is offered at most one idle step after each frame, and only while nothing waits for it;
+//! - the run ends when every node has said that it is done and nothing is in flight.
+
+mod call;
+mod meter;
+mod roll;
+pub mod simulated;
+pub mod threads;
+#[cfg(test)]
+mod toys;
+
+use std::io;
+
+use crate::consolidate::ShardId;
+use crate::error::{Error, Result};
+use crate::node::Frame;
+use crate::trace::CycleInfo;
+
+/// Whoever runs the nodes: it looks on, collects what is only looked at, and may ask for an end.
+pub trait Driver {
+    /// A cycle is complete. Bytes, messages and compute times are those since the previous report; `vi` is the driver's to fill.
+    fn on_report(&mut self, info: CycleInfo) -> Result<()>;
+
+    /// A worker has sent something to look at. It counts as `observed_bytes`.
+    fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()>;
+
+    /// The coordinator has sent something to look at. Unless a driver expects that, it is an error.
+    fn on_coordinator_frame(&mut self, frame: Frame) -> Result<()> {
+        Err(failed("the driver", format!("expects no frame of the coordinator, got one of {} bytes", frame.n_bytes())))
+    }
+
+    /// Whether the run should end at the next border of a cycle. Asked after every event of the coordinator.
+    fn wants_stop(&mut self) -> bool {
+        false
+    }
+}
+
+/// What one worker did in a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkerTotals {
+    /// Rows it swept, each as often as it was swept.
+    pub swept_rows: u64,
+    /// Bytes of the algorithm, to it and from it.
+    pub bytes: u64,
+    /// Bytes it sent only to be looked at.
+    pub observed_bytes: u64,
+    /// Time it computed: on the virtual clock where there is one.
+    pub seconds: f64,
+    /// How often it was made again after a crash.
+    pub restarts: u64,
+}
+
+/// What a run did, from its first event to its last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunTotals {
+    /// By number of the worker, those that were lost or joined included.
+    pub workers: Vec<WorkerTotals>,
+    /// Time the coordinator computed: on the virtual clock where there is one.
+    pub coordinator_seconds: f64,
+    /// Wall time.
+    pub seconds: f64,
+    /// Time on the virtual clock, where there is one.
+    pub virtual_seconds: Option<f64>,
+    /// Bytes of the algorithm: every frame once per receiver, its shared part included.
+    pub bytes: u64,
+    /// Frames of the algorithm.
+    pub messages: u64,
+    /// Bytes sent only to be looked at.
+    pub observed_bytes: u64,
+    /// Frames that a simulated network lost and the engine sent again (counted above only once).
+    pub resent: u64,
+    /// Frames that a simulated network delivered twice (counted above only once).
+    pub doubled: u64,
+}
+
+/// A run that failed through no fault of the user's.
+fn failed(who: &str, what: impl Into<String>) -> Error {
+    Error::Io { doing: who.to_owned(), source: io::Error::other(what.into()) }
+}

@@ -1,0 +1,169 @@
+//! Crashes, returns, joins and checkpoints: what befalls the nodes of a simulated cluster after a report.
+
+use super::cluster::{Cluster, Host};
+use super::options::{Checkpoints, Crash, Simulation};
+use crate::consolidate::ShardId;
+use crate::error::Result;
+use crate::node::{Address, Event, Node};
+
+/// What is still going to go wrong, or right again.
+#[derive(Debug)]
+pub(super) struct Mishaps {
+    n_reports: u64,
+    crashes: Vec<Crash>,
+    coordinator_crash: Option<u64>,
+    joins: Vec<(u64, ShardId)>,
+    /// Who comes back, and after which report.
+    returns: Vec<(u64, ShardId)>,
+}
+
+impl Mishaps {
+    pub(super) fn new(simulation: &Simulation) -> Self {
+        Self {
+            n_reports: 0,
+            crashes: simulation.crashes.clone(),
+            coordinator_crash: simulation.coordinator_crash,
+            joins: simulation.joins.clone(),
+            returns: Vec::new(),
+        }
+    }
+
+    /// Whether a worker is going to crash and come back.
+    fn awaits_return_of(&self, shard: ShardId) -> bool {
+        self.crashes.iter().any(|crash| crash.worker == shard && crash.back_after.is_some())
+    }
+}
+
+impl<C: Node, W: Node> Cluster<'_, C, W> {
+    /// A new coordinator, or the first, is told to start, and what else it cannot know.
+    pub(super) fn begin_coordinator(&mut self) {
+        self.desk = Host { life: self.desk.life + 1, ..Host::default() };
+        self.may_idle = false;
+        self.roll.enter(Address::Coordinator);
+        self.network.reset(Address::Coordinator);
+        self.post(Address::Coordinator, Event::Start);
+        for shard in 0..self.hosts.len() as ShardId {
+            let is_dead = self.hosts[shard as usize].life > 0 && !self.is_there(Address::Worker(shard));
+            if is_dead {
+                self.post(Address::Coordinator, Event::Lost(shard));
+            }
+        }
+        if self.is_stop_told {
+            self.post(Address::Coordinator, Event::Stop);
+        }
+    }
+
+    /// A worker takes its place and is told to start.
+    pub(super) fn begin_worker(&mut self, shard: ShardId, worker: W) {
+        let who = Address::Worker(shard);
+        let host = self.host(who);
+        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), ..Host::default() };
+        self.workers[shard as usize] = Some(worker);
+        self.roll.enter(who);
+        self.network.reset(who);
+        self.post(who, Event::Start);
+    }
+
+    /// Lets happen what was planned for this cycle. Once the coordinator is done nobody could be told any more.
+    pub(super) fn after_report(&mut self, cycle: u64) -> Result<()> {
+        self.mishaps.n_reports += 1;
+        if !self.roll.is_active(Address::Coordinator) {
+            return Ok(());
+        }
+        let n_reports = self.mishaps.n_reports;
+        for (_, shard) in take_out(&mut self.mishaps.returns, |(due, _)| *due <= n_reports) {
+            self.revive(shard)?;
+        }
+        self.crash_workers(cycle)?;
+        for (_, shard) in take_out(&mut self.mishaps.joins, |(due, _)| *due <= cycle) {
+            let worker = self.respawn.worker(shard, None)?;
+            self.begin_worker(shard, worker);
+            self.watch();
+        }
+        if self.mishaps.coordinator_crash.is_some_and(|due| due <= cycle) {
+            self.mishaps.coordinator_crash = None;
+            let shards = 0..self.hosts.len() as ShardId;
+            let alive: Vec<ShardId> = shards.filter(|shard| self.is_there(Address::Worker(*shard))).collect();
+            self.respawn.on_workers(&alive);
+            *self.coordinator = self.respawn.coordinator()?;
+            self.begin_coordinator();
+            self.watch();
+        }
+        if self.simulation.checkpoints == Checkpoints::EveryReport {
+            (0..self.hosts.len() as ShardId).for_each(|shard| self.ask_for_checkpoint(shard));
+        }
+        Ok(())
+    }
+
+    /// An event of a worker is over: it may be time for a checkpoint.
+    pub(super) fn after_worker_event(&mut self, shard: ShardId) {
+        let host = &mut self.hosts[shard as usize];
+        host.n_events += 1;
+        let is_due = match self.simulation.checkpoints {
+            Checkpoints::EveryReport => host.wants_checkpoint,
+            Checkpoints::EveryEvents(n_apart) => host.n_events.is_multiple_of(n_apart),
+        };
+        if is_due {
+            self.ask_for_checkpoint(shard);
+        }
+    }
+
+    fn crash_workers(&mut self, cycle: u64) -> Result<()> {
+        for crash in std::mem::take(&mut self.mishaps.crashes) {
+            // a crash of someone who is dead already waits for the return
+            if crash.cycle > cycle || !self.roll.is_active(Address::Worker(crash.worker)) {
+                self.mishaps.crashes.push(crash);
+                continue;
+            }
+            self.kill(crash.worker);
+            match crash.back_after {
+                Some(0) => self.revive(crash.worker)?,
+                Some(n) => self.mishaps.returns.push((self.mishaps.n_reports + n, crash.worker)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, shard: ShardId) {
+        let who = Address::Worker(shard);
+        self.workers[shard as usize] = None;
+        let host = self.host(who);
+        let was_computing = host.is_busy;
+        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), ..Host::default() };
+        self.n_computing -= usize::from(was_computing);
+        self.ready.retain(|ready| *ready != shard);
+        self.roll.leave(who);
+        self.post(Address::Coordinator, Event::Lost(shard));
+        self.watch();
+    }
+
+    fn revive(&mut self, shard: ShardId) -> Result<()> {
+        let checkpoint = self.hosts[shard as usize].checkpoint.clone();
+        let worker = self.respawn.worker(shard, checkpoint)?;
+        self.meter.restarted(shard);
+        self.begin_worker(shard, worker);
+        self.watch();
+        Ok(())
+    }
+
+    fn ask_for_checkpoint(&mut self, shard: ShardId) {
+        let Some(worker) = &self.workers[shard as usize] else { return };
+        if !self.mishaps.awaits_return_of(shard) {
+            return;
+        }
+        let host = &mut self.hosts[shard as usize];
+        // a busy node is already what it will be when its event is over
+        host.wants_checkpoint = host.is_busy;
+        if !host.is_busy {
+            host.checkpoint = Some(worker.checkpoint());
+        }
+    }
+}
+
+/// Takes out what is due, in order.
+fn take_out<T>(list: &mut Vec<T>, is_due: impl Fn(&T) -> bool) -> Vec<T> {
+    let (due, rest) = std::mem::take(list).into_iter().partition(is_due);
+    *list = rest;
+    due
+}

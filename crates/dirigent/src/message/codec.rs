@@ -1,0 +1,323 @@
+//! Frames: a fixed header with a checksum, then the message by postcard, compressed where it holds counts.
+//!
+//! A frame that is not one of ours, is cut, or was changed on its way is an error, never a panic, and no length in it is believed
+//! before it was checked.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::wire::StatsList;
+use super::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp};
+use crate::consolidate::ComponentId;
+use crate::error::{InputError, Result};
+use crate::node::Frame;
+use crate::stats::{Stats, Sums};
+
+const MAGIC: [u8; 2] = *b"Dg";
+const VERSION: u8 = 1;
+const HEADER: usize = 24;
+/// The first byte of a body that is compressed, and of one that is not.
+const COMPRESSED: u8 = 1;
+const PLAIN: u8 = 0;
+/// Nothing that decompresses beyond this is one of ours.
+const LARGEST_BODY: u64 = 1 << 32;
+
+/// A message with its stamp.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// Worker to coordinator.
+    Hello(Hello),
+    /// Worker to coordinator.
+    Push(Push),
+    /// Coordinator to worker.
+    Plan(Plan),
+    /// Coordinator to worker.
+    Reply(Reply, Snapshot),
+    /// Coordinator to worker: take the incarnation of the stamp and send everything.
+    Rejoin,
+    /// Worker to driver.
+    ShownLabels(ShownLabels),
+    /// Statistics, for a receiver that has no plan yet and cannot read them: they were meant for an earlier life of it.
+    Untimely,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    Hello = 1,
+    Push,
+    Plan,
+    Reply,
+    Rejoin,
+    ShownLabels,
+}
+
+const KINDS: [Kind; 6] = [Kind::Hello, Kind::Push, Kind::Plan, Kind::Reply, Kind::Rejoin, Kind::ShownLabels];
+
+/// A push on the wire.
+#[derive(Serialize, Deserialize)]
+struct PushBody {
+    base_version: u64,
+    joining: Option<Joining>,
+    ids: Vec<ComponentId>,
+    birth_numbers: Vec<u64>,
+    stats: StatsList,
+    moved: u64,
+}
+
+/// A snapshot on the wire.
+#[derive(Serialize, Deserialize)]
+struct SnapshotBody {
+    version: u64,
+    ids: Vec<ComponentId>,
+    stats: StatsList,
+}
+
+/// The part of a reply that all workers share, encoded once.
+pub fn encode_snapshot(snapshot: &Snapshot) -> Arc<[u8]> {
+    let ids = snapshot.components.iter().map(|(id, _)| *id).collect();
+    let stats = StatsList::pack(snapshot.components.iter().map(|(_, stats)| stats));
+    let has_counts = snapshot.components.iter().any(|(_, stats)| is_sparse(stats));
+    let mut bytes = vec![0; 4];
+    body(&SnapshotBody { version: snapshot.version, ids, stats }, has_counts, &mut bytes);
+    let checksum = crc32fast::hash(&bytes[4..]);
+    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
+    bytes.into()
+}
+
+/// A reply, with the snapshot that was encoded once.
+pub fn encode_reply(stamp: Stamp, reply: &Reply, snapshot: &Arc<[u8]>) -> Frame {
+    Frame { shared: Some(Arc::clone(snapshot)), ..frame(stamp, Kind::Reply, reply, false) }
+}
+
+/// Any message but a reply.
+pub fn encode(stamp: Stamp, message: &Message) -> Frame {
+    match message {
+        Message::Hello(hello) => frame(stamp, Kind::Hello, hello, false),
+        Message::Plan(plan) => frame(stamp, Kind::Plan, plan, false),
+        Message::Rejoin => frame(stamp, Kind::Rejoin, &(), false),
+        Message::ShownLabels(labels) => frame(stamp, Kind::ShownLabels, labels, true),
+        Message::Push(push) => {
+            let all: Vec<&Stats> =
+                push.contributions.iter().map(|c| &c.1).chain(push.births.iter().map(|b| &b.1)).collect();
+            let has_counts = all.iter().any(|stats| is_sparse(stats));
+            let body = PushBody {
+                base_version: push.base_version,
+                joining: push.joining,
+                ids: push.contributions.iter().map(|(id, _)| *id).collect(),
+                birth_numbers: push.births.iter().map(|(number, _)| *number).collect(),
+                stats: StatsList::pack(all.into_iter()),
+                moved: push.moved,
+            };
+            frame(stamp, Kind::Push, &body, has_counts)
+        }
+        Message::Reply(reply, snapshot) => encode_reply(stamp, reply, &encode_snapshot(snapshot)),
+        Message::Untimely => panic!("only a receiver finds a message untimely"),
+    }
+}
+
+/// Decodes a frame; statistics must have `stats_len` coordinates, which a receiver knows from the plan.
+pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Result<(Stamp, Message)> {
+    let (stamp, kind, payload) = open(&frame.own)?;
+    let message = match kind {
+        Kind::Hello => Message::Hello(read(payload)?),
+        Kind::Plan => Message::Plan(read(payload)?),
+        Kind::Rejoin => Message::Rejoin,
+        Kind::ShownLabels => Message::ShownLabels(read(payload)?),
+        Kind::Push | Kind::Reply if stats_len.is_none() => Message::Untimely,
+        Kind::Push => Message::Push(unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
+        Kind::Reply => {
+            let shared = frame.shared.as_ref().ok_or_else(|| broken("a reply without its snapshot"))?;
+            Message::Reply(read(payload)?, decode_snapshot(shared, stats_len.unwrap_or(0))?)
+        }
+    };
+    Ok((stamp, message))
+}
+
+fn unpack_push(body: PushBody, stats_len: usize) -> Result<Push> {
+    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
+    if stats.len() != body.ids.len() + body.birth_numbers.len() {
+        return Err(broken("as many names as statistics").into());
+    }
+    let mut stats = stats.into_iter();
+    Ok(Push {
+        base_version: body.base_version,
+        joining: body.joining,
+        contributions: body.ids.into_iter().zip(stats.by_ref()).collect(),
+        births: body.birth_numbers.into_iter().zip(stats).collect(),
+        moved: body.moved,
+    })
+}
+
+fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Result<Snapshot> {
+    let (checksum, payload) = bytes.split_first_chunk::<4>().ok_or_else(|| broken("cut short"))?;
+    if crc32fast::hash(payload) != u32::from_le_bytes(*checksum) {
+        return Err(broken("the checksum does not fit").into());
+    }
+    let body: SnapshotBody = read(payload)?;
+    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
+    if stats.len() != body.ids.len() {
+        return Err(broken("as many names as statistics").into());
+    }
+    Ok(Snapshot { version: body.version, components: body.ids.into_iter().zip(stats).collect() })
+}
+
+fn is_sparse(stats: &Stats) -> bool {
+    matches!(stats.sums, Sums::Counts(_))
+}
+
+fn frame(stamp: Stamp, kind: Kind, message: &impl Serialize, compress: bool) -> Frame {
+    let mut bytes = vec![0; HEADER];
+    bytes[0..2].copy_from_slice(&MAGIC);
+    bytes[2] = VERSION;
+    bytes[3] = kind as u8;
+    bytes[8..12].copy_from_slice(&stamp.shard.to_le_bytes());
+    bytes[12..16].copy_from_slice(&stamp.incarnation.to_le_bytes());
+    bytes[16..24].copy_from_slice(&stamp.sequence.to_le_bytes());
+    body(message, compress, &mut bytes);
+    let checksum = crc32fast::hash(&bytes[8..]);
+    bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+    Frame::new(bytes)
+}
+
+/// Appends a message, compressed if asked for and if it helps.
+fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>) {
+    let plain = postcard::to_stdvec(message).expect("messages are plain data");
+    let compressed = compress.then(|| zstd::bulk::compress(&plain, 1).expect("memory compresses"));
+    match compressed {
+        Some(compressed) if compressed.len() < plain.len() => {
+            bytes.push(COMPRESSED);
+            bytes.extend(compressed);
+        }
+        _ => {
+            bytes.push(PLAIN);
+            bytes.extend(plain);
+        }
+    }
+}
+
+fn open(bytes: &[u8]) -> Result<(Stamp, Kind, &[u8])> {
+    let (header, payload) = bytes.split_first_chunk::<HEADER>().ok_or_else(|| broken("cut short"))?;
+    if header[0..2] != MAGIC || header[2] != VERSION {
+        return Err(broken("not a frame of this version").into());
+    }
+    let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if crc32fast::hash(&bytes[8..]) != number(4) {
+        return Err(broken("the checksum does not fit").into());
+    }
+    let kind = KINDS.into_iter().find(|kind| *kind as u8 == header[3]).ok_or_else(|| broken("an unknown kind"))?;
+    let sequence = u64::from(number(16)) | u64::from(number(20)) << 32;
+    Ok((Stamp { shard: number(8), incarnation: number(12), sequence }, kind, payload))
+}
+
+fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
+    let (&flag, body) = payload.split_first().ok_or_else(|| broken("cut short"))?;
+    let parse = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|error| broken(&error.to_string()));
+    match flag {
+        PLAIN => Ok(parse(body)?),
+        COMPRESSED => {
+            let decoder = zstd::stream::read::Decoder::new(body).map_err(|error| broken(&error.to_string()))?;
+            let mut plain = Vec::new();
+            decoder.take(LARGEST_BODY).read_to_end(&mut plain).map_err(|error| broken(&error.to_string()))?;
+            Ok(parse(&plain)?)
+        }
+        _ => Err(broken("neither plain nor compressed").into()),
+    }
+}
+
+fn broken(what: &str) -> InputError {
+    InputError::new(format!("a broken frame: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::PieceName;
+    use crate::model::{Model, ModelOptions};
+    use crate::rows::{Shard, Table};
+    use crate::survey::Survey;
+    use crate::sweep::Kernel;
+    use proptest::prelude::*;
+
+    const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
+
+    fn id(number: u64) -> ComponentId {
+        ComponentId { epoch: 1, number }
+    }
+
+    fn dense(count: i64, sums: [f64; 2]) -> Stats {
+        Stats { count, sums: Sums::Dense(sums.into()) }
+    }
+
+    fn messages() -> Vec<Message> {
+        let push = Push {
+            base_version: 4,
+            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 }),
+            contributions: vec![(id(1), dense(3, [0.5, -1e300])), (id(5), dense(0, [0.0, 0.0]))],
+            births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
+            moved: 2,
+        };
+        let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
+        let counts =
+            Push { contributions: vec![(id(2), sparse(2, &[(0, 4), (1, 1)]))], births: vec![], ..push.clone() };
+        let snapshot = Snapshot { version: 8, components: vec![(id(1), dense(3, [1.0, 2.0]))] };
+        let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![(PieceName::Birth(7), id(1))], is_last: false };
+        vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, snapshot), Message::Rejoin]
+    }
+
+    #[test]
+    fn hellos_plans_and_labels_survive_the_wire() {
+        let shard = Shard::of_table(Table::from_f64(2, vec![0.1, 1.0 / 3.0, 1e-300, 4.0]));
+        let survey = Survey::of(&shard);
+        let model = Model::resolve(&ModelOptions::default(), &survey).unwrap();
+        let kernel = Kernel::Portable;
+        let plan = Plan { model, kernel, seed: 3, sweeps_per_cycle: 1, shows_labels: true, n_rows: 2 };
+        let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
+        for message in [Message::Hello(Hello { survey, kernel }), Message::Plan(plan), Message::ShownLabels(labels)] {
+            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+        }
+    }
+
+    #[test]
+    fn messages_survive_the_wire() {
+        for message in messages() {
+            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+        }
+    }
+
+    #[test]
+    fn statistics_of_another_length_are_refused() {
+        for message in messages().into_iter().take(3) {
+            assert!(decode(&encode(STAMP, &message), Some(1)).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_frame_is_an_error_and_never_a_panic(which in 0usize..4, at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+            let frame = encode(STAMP, &messages()[which]);
+            let mut bytes = frame.own.to_vec();
+            let ix = at.index(bytes.len());
+            let changed = bytes[ix] != byte;
+            bytes[ix] = byte;
+            let damaged = Frame { own: bytes.into(), ..frame.clone() };
+            prop_assert!(!changed || decode(&damaged, Some(2)).is_err());
+            let cut = Frame { own: frame.own[..cut.index(frame.own.len())].into(), ..frame };
+            prop_assert!(decode(&cut, Some(2)).is_err());
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_an_error_and_never_a_panic(own: Vec<u8>, payload: Vec<u8>) {
+            prop_assert!(decode(&Frame::new(own), Some(2)).is_err());
+            // with a header that fits, the body is reached
+            let mut bytes = frame(STAMP, Kind::Push, &(), false).own[..HEADER].to_vec();
+            bytes.extend(payload);
+            let checksum = crc32fast::hash(&bytes[8..]);
+            bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+            let _ = decode(&Frame::new(bytes), Some(2));
+        }
+    }
+}

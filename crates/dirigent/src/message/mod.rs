@@ -1,0 +1,131 @@
+//! What nodes say to one another, typed. [`codec`] turns it into frames and back; nothing else knows about bytes.
+//!
+//! ```text
+//! worker: Hello ─► coordinator: Plan ─► worker: Push (full) ─► coordinator: Reply ─► worker: sweep, Push ─► … ─► Reply (last)
+//! ```
+
+pub mod codec;
+mod wire;
+
+use serde::{Deserialize, Serialize};
+
+use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::model::Model;
+use crate::stats::Stats;
+use crate::survey::Survey;
+use crate::sweep::Kernel;
+
+/// Who pushes, and which push it is. Incarnations are handed out by the coordinator, one for each life of a worker, and never twice: so
+/// a worker that was given up and its replacement can never be mistaken for one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The shard, which is the worker's number.
+    pub shard: ShardId,
+    /// Which life of the worker; 0 before it was given one.
+    pub incarnation: u32,
+    /// Which push of that life, from 1.
+    pub sequence: u64,
+}
+
+/// A worker's first word: what it has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The summary of its rows.
+    pub survey: Survey,
+    /// The best instructions it has.
+    pub kernel: Kernel,
+}
+
+/// What every worker must know before the first cycle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The family, priors resolved.
+    #[serde(with = "as_json")]
+    pub model: Model,
+    /// The instructions that all workers have.
+    pub kernel: Kernel,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Sweeps between two pushes.
+    pub sweeps_per_cycle: u32,
+    /// Whether workers show their labels to the driver after every cycle.
+    pub shows_labels: bool,
+    /// The number of rows of all workers together.
+    pub n_rows: u64,
+}
+
+/// A worker's contributions: for each piece that changed, the statistics of its rows in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Push {
+    /// The version of the snapshot it swept against (0: none yet).
+    pub base_version: u64,
+    /// Set when it says everything (a worker that joins), not only what changed: then all of its vocabulary is named, also without rows.
+    pub joining: Option<Joining>,
+    /// Statistics of known components; zeros are said.
+    pub contributions: Vec<(ComponentId, Stats)>,
+    /// Statistics of components the worker opened, by birth number.
+    pub births: Vec<(u64, Stats)>,
+    /// Rows that changed their component since the last push.
+    pub moved: u64,
+}
+
+/// What a worker that joins says beside its contributions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Joining {
+    /// Σ log h(x) over the shard.
+    pub sum_log_base: f64,
+    /// The cycle and the α it knows, for a coordinator that must be rebuilt.
+    pub cycle: u64,
+    /// The concentration it knows.
+    pub alpha: f64,
+}
+
+/// All components with rows, as of a version.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    /// Rises with every change of the pool that is told to anyone.
+    pub version: u64,
+    /// By id.
+    pub components: Vec<(ComponentId, Stats)>,
+}
+
+/// The coordinator's answer to a push, beside the snapshot that all receive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The cycle that begins with it (0 is before the first).
+    pub cycle: u64,
+    /// The concentration.
+    pub alpha: f64,
+    /// Where each piece of the worker's vocabulary went, where it did not stay what it was named.
+    pub owners: Vec<(PieceName, ComponentId)>,
+    /// Whether this is the last word: the worker shows its labels and rests.
+    pub is_last: bool,
+}
+
+/// A worker's labels, for the driver only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShownLabels {
+    /// After which cycle.
+    pub cycle: u64,
+    /// What the labels stand for.
+    pub components: Vec<ComponentId>,
+    /// One a row, an index into `components`.
+    pub labels: Vec<u32>,
+    /// The most probable component of each row and its probability, at the end.
+    pub assignments: Option<(Vec<u32>, Vec<f32>)>,
+}
+
+/// The model travels as it stands in `run.json`: the wire format proper knows no tagged enums.
+mod as_json {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+    use crate::model::Model;
+
+    pub(super) fn serialize<S: Serializer>(model: &Model, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::to_string(model).map_err(ser::Error::custom)?.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Model, D::Error> {
+        serde_json::from_str(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,238 @@
+//! Prog, Pooled, Hung and Async: the paper's methods, each a consolidation and a schedule, on any engine.
+//!
+//! The driver here makes the nodes, runs them on an engine and collects what is only looked at: labels for VI, draws and the result.
+
+use crate::consolidate::{ComponentId, ShardId};
+use crate::engine::simulated::{self, Respawn, Simulation};
+use crate::engine::{Driver, RunTotals, threads};
+use crate::error::Result;
+use crate::message::codec::{Message, decode};
+use crate::method::cgs::{Draws, Observer, Outcome};
+use crate::metrics;
+use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Worker};
+use crate::rows::Shard;
+use crate::survey::Survey;
+use crate::sweep::Kernel;
+use crate::trace::CycleInfo;
+
+/// Where the nodes run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Engine {
+    /// On so many threads of this machine.
+    Threads(usize),
+    /// On a virtual cluster.
+    Simulated(Box<Simulation>),
+}
+
+/// What a distributed run needs beside its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DistributedOptions {
+    /// The method.
+    pub coordinator: CoordinatorOptions,
+    /// States to keep, if any.
+    pub draws: Option<Draws>,
+    /// Where the nodes run.
+    pub engine: Engine,
+    /// Labels to begin with, one a row.
+    pub start: Option<Vec<u32>>,
+}
+
+/// Runs a method over shards, which are the workers' rows in order.
+pub fn run(
+    shards: &[Shard],
+    options: &DistributedOptions,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, RunTotals)> {
+    let coordinator_options = CoordinatorOptions {
+        shows_labels: truth.is_some() || options.draws.is_some(),
+        has_start: options.start.is_some(),
+        ..options.coordinator.clone()
+    };
+    let mut collector = Collector::new(shards, &coordinator_options, options.draws, truth, observer);
+    let mut nodes = Nodes {
+        shards,
+        kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
+        start: options.start.as_deref(),
+        first_rows: collector.first_rows.clone(),
+        options: coordinator_options,
+        workers: Vec::new(),
+        n_restarts: 0,
+    };
+    let mut coordinator = Coordinator::new(nodes.options.clone());
+    let workers = (0..nodes.options.n_workers).map(|shard_id| nodes.worker(shard_id, None));
+    let totals = match &options.engine {
+        Engine::Threads(n_threads) => {
+            let workers = workers.map(|worker| Ok(Box::new(worker?) as Box<dyn Node>)).collect::<Result<_>>()?;
+            threads::run(&mut coordinator, workers, *n_threads, &mut collector)?
+        }
+        Engine::Simulated(simulation) => {
+            let workers = workers.collect::<Result<_>>()?;
+            simulated::run(&mut coordinator, workers, simulation, &mut nodes, &mut collector)?
+        }
+    };
+    Ok((collector.finish()?, totals))
+}
+
+/// Makes nodes, and makes them again.
+struct Nodes<'a> {
+    shards: &'a [Shard],
+    kernel: Kernel,
+    start: Option<&'a [u32]>,
+    first_rows: Vec<usize>,
+    options: CoordinatorOptions,
+    /// The workers that a new coordinator will find.
+    workers: Vec<ShardId>,
+    n_restarts: u32,
+}
+
+impl Respawn<Coordinator, Worker> for Nodes<'_> {
+    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Worker> {
+        let shard = self.shards[shard_id as usize].clone();
+        match (checkpoint, self.start) {
+            (Some(checkpoint), _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint),
+            (None, None) => Ok(Worker::new(shard_id, shard, self.kernel)),
+            (None, Some(start)) => {
+                let n_components = start.iter().max().map_or(0, |largest| largest + 1);
+                let first_row = self.first_rows[shard_id as usize];
+                let labels = start[first_row..first_row + shard.n_rows()].to_vec();
+                Ok(Worker::start_from(shard_id, shard, self.kernel, labels, n_components))
+            }
+        }
+    }
+
+    fn on_workers(&mut self, alive: &[ShardId]) {
+        self.workers = alive.to_vec();
+    }
+
+    fn coordinator(&mut self) -> Result<Coordinator> {
+        self.n_restarts += 1;
+        let first = &self.shards[..self.options.n_workers as usize];
+        let plan = self.options.plan(&Survey::of_all(first), self.kernel)?;
+        Ok(Coordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
+    }
+}
+
+/// Collects what is only looked at.
+struct Collector<'a> {
+    /// The first row of each shard.
+    first_rows: Vec<usize>,
+    cycles: u64,
+    draws: Option<Draws>,
+    truth: Option<&'a [u32]>,
+    observer: &'a mut dyn Observer,
+    /// The component of each row, as last shown.
+    state: Vec<Option<ComponentId>>,
+    /// The most probable component of each row and its probability, as last shown.
+    assigned: Vec<Option<(ComponentId, f32)>>,
+    /// A cycle whose labels are still to come.
+    pending: Option<CycleInfo>,
+    last: Option<CycleInfo>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(
+        shards: &[Shard],
+        options: &CoordinatorOptions,
+        draws: Option<Draws>,
+        truth: Option<&'a [u32]>,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let mut n_rows = 0;
+        let first_rows = shards
+            .iter()
+            .map(|shard| {
+                let first = n_rows;
+                n_rows += shard.n_rows();
+                first
+            })
+            .collect();
+        Self {
+            first_rows,
+            cycles: options.cycles,
+            draws,
+            truth,
+            observer,
+            state: vec![None; n_rows],
+            assigned: vec![None; n_rows],
+            pending: None,
+            last: None,
+        }
+    }
+
+    /// Passes on the cycle whose labels have come by now.
+    fn pass_on(&mut self) -> Result<()> {
+        let Some(mut info) = self.pending.take() else { return Ok(()) };
+        // rows of workers that are away, or have not yet swept, count as one group of their own
+        let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, self.cycles));
+        if self.truth.is_some() || is_kept {
+            let state = numbered_by_size(&self.state);
+            info.vi = self.truth.map(|truth| metrics::compare(&state, truth).vi);
+            if is_kept {
+                self.observer.on_draw(&state)?;
+            }
+        }
+        self.observer.on_cycle(&info)?;
+        self.last = Some(info);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Outcome> {
+        self.pass_on()?;
+        let last = self.last.unwrap_or_default();
+        let state = numbered_by_size(&self.state);
+        let k = state.iter().max().map_or(0, |&largest| largest as usize + 1);
+        // labels are numbered as the state is
+        let mut numbers = std::collections::HashMap::new();
+        for (id, number) in self.state.iter().zip(&state) {
+            numbers.insert(*id, *number);
+        }
+        let label = |assigned: &Option<(ComponentId, f32)>| {
+            assigned.map_or(0, |(id, _)| numbers.get(&Some(id)).copied().unwrap_or(0))
+        };
+        Ok(Outcome {
+            labels: self.assigned.iter().map(label).collect(),
+            certainty: self.assigned.iter().map(|assigned| assigned.map_or(0.0, |(_, certainty)| certainty)).collect(),
+            state,
+            k,
+            log_joint: last.log_joint,
+            alpha: last.alpha,
+            cycles: last.cycle,
+        })
+    }
+}
+
+impl Driver for Collector<'_> {
+    fn on_report(&mut self, info: CycleInfo) -> Result<()> {
+        self.pass_on()?;
+        self.pending = Some(info);
+        Ok(())
+    }
+
+    fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
+        let (_, Message::ShownLabels(shown)) = decode(&frame, None)? else { return Ok(()) };
+        let first = self.first_rows[from as usize];
+        for (state, label) in self.state[first..].iter_mut().zip(&shown.labels) {
+            *state = shown.components.get(*label as usize).copied();
+        }
+        if let Some((labels, certainty)) = &shown.assignments {
+            for ((assigned, label), certainty) in self.assigned[first..].iter_mut().zip(labels).zip(certainty) {
+                *assigned = shown.components.get(*label as usize).map(|id| (*id, *certainty));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Components numbered by falling size, ties by id.
+fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
+    let mut sizes = std::collections::HashMap::new();
+    for id in state {
+        *sizes.entry(*id).or_insert(0u64) += 1;
+    }
+    let mut ids: Vec<_> = sizes.iter().map(|(id, size)| (std::cmp::Reverse(*size), *id)).collect();
+    ids.sort_unstable();
+    let numbers: std::collections::HashMap<_, _> =
+        ids.iter().enumerate().map(|(number, (_, id))| (*id, number as u32)).collect();
+    state.iter().map(|id| numbers[id]).collect()
+}

@@ -1,0 +1,164 @@
+//! The conservation law, checked: the pool equals the statistics recomputed from each member shard's labels as of its last absorbed push,
+//! translated by the owners; and from the live labels once nothing is in flight. No row is lost or counted twice.
+//!
+//! For tests, of this crate and of engines elsewhere. A [`Witness`] looks at the nodes after every event and remembers the labels of each push.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Coordinator, Worker};
+use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::family::{Conjugate, Family};
+use crate::message::Stamp;
+use crate::message::codec::{Message, decode};
+use crate::model::Model;
+use crate::rows::Shard;
+use crate::stats::{Stats, Sums};
+
+/// Looks on and remembers the labels of each push.
+#[derive(Debug, Default)]
+pub struct Witness {
+    labels: HashMap<Stamp, Vec<Option<PieceName>>>,
+}
+
+impl Witness {
+    /// Looks at the nodes after an event; `Err` says what is not conserved.
+    pub fn check(&mut self, coordinator: &Coordinator, workers: &[Option<Worker>]) -> Result<(), String> {
+        for worker in workers.iter().flatten() {
+            self.labels.insert(worker.stamp(), worker.labels());
+        }
+        let Some(plan) = coordinator.plan() else { return Ok(()) };
+        let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+        for (stamp, reply) in coordinator.absorbed() {
+            let Some(reply) = reply else { continue };
+            let Some(shard) = workers.get(stamp.shard as usize).and_then(|worker| worker.as_ref()).map(Worker::shard)
+            else {
+                continue;
+            };
+            let (_, Message::Reply(reply, _)) =
+                decode(reply, Some(plan.model.conjugate().stats_len())).map_err(|error| error.to_string())?
+            else {
+                return Err("a stored reply is something else".to_owned());
+            };
+            let owners: HashMap<PieceName, ComponentId> = reply.owners.into_iter().collect();
+            let labels = self.labels.get(&stamp).ok_or_else(|| format!("{stamp:?} was absorbed but never pushed"))?;
+            let translate = |name: &PieceName| match (owners.get(name), name) {
+                (Some(owner), _) => Some(*owner),
+                (None, PieceName::Component(id)) => Some(*id),
+                (None, PieceName::Birth(_)) => None,
+            };
+            let named: Vec<Option<ComponentId>> =
+                labels.iter().map(|label| label.as_ref().and_then(translate)).collect();
+            let recomputed = recompute(&plan.model, shard, &named);
+            self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
+        }
+        for shard in (0..workers.len()).filter(|&shard| workers[shard].is_none()) {
+            for (_, stats, owner) in coordinator.pool().pieces_of(shard as ShardId) {
+                add_to(&mut totals, owner, stats);
+            }
+        }
+        self.check_totals(coordinator, &totals)
+    }
+
+    /// A shard's column of the ledger is what its labels say.
+    fn check_column(
+        &self,
+        coordinator: &Coordinator,
+        shard: ShardId,
+        recomputed: &BTreeMap<ComponentId, Stats>,
+        totals: &mut BTreeMap<ComponentId, Stats>,
+    ) -> Result<(), String> {
+        let mut n_pieces = 0;
+        for (name, stats, owner) in coordinator.pool().pieces_of(shard) {
+            let PieceName::Component(id) = name else {
+                return Err(format!("shard {shard}: {name:?} after its answer"));
+            };
+            add_to(totals, owner, stats);
+            match (stats, recomputed.get(&id)) {
+                (None, None) => {}
+                (Some(stats), Some(expected)) if is_close(stats, expected) => n_pieces += 1,
+                (found, expected) => {
+                    return Err(format!("shard {shard}, {id:?}: {found:?}, by its labels {expected:?}"));
+                }
+            }
+        }
+        if n_pieces == recomputed.len() {
+            return Ok(());
+        }
+        Err(format!("shard {shard} has {n_pieces} pieces with rows, by its labels {}", recomputed.len()))
+    }
+
+    /// Every component is the sum of the pieces it owns.
+    fn check_totals(&self, coordinator: &Coordinator, totals: &BTreeMap<ComponentId, Stats>) -> Result<(), String> {
+        let live: BTreeMap<ComponentId, &Stats> =
+            coordinator.pool().live().map(|(id, total)| (id, &total.stats)).collect();
+        if !live.keys().eq(totals.keys()) {
+            return Err(format!("live: {:?}, by pieces: {:?}", live.keys(), totals.keys()));
+        }
+        match live.iter().find(|(id, stats)| !is_close(stats, &totals[id])) {
+            None => Ok(()),
+            Some((id, stats)) => Err(format!("{id:?} is {stats:?}, by its pieces {:?}", totals[id])),
+        }
+    }
+
+    /// Once nothing is in flight: the live labels of all workers give the pool.
+    pub fn check_at_rest(&self, coordinator: &Coordinator, workers: &[Option<Worker>]) -> Result<(), String> {
+        let Some(plan) = coordinator.plan() else { return Ok(()) };
+        let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+        for worker in workers.iter().flatten() {
+            let named: Result<Vec<_>, String> = worker
+                .labels()
+                .into_iter()
+                .map(|label| match label {
+                    Some(PieceName::Component(id)) => Ok(Some(id)),
+                    other => Err(format!("a row at rest is in {other:?}")),
+                })
+                .collect();
+            for (id, stats) in recompute(&plan.model, worker.shard(), &named?) {
+                add_to(&mut totals, id, Some(&stats));
+            }
+        }
+        self.check_totals(coordinator, &totals)
+    }
+}
+
+fn add_to(totals: &mut BTreeMap<ComponentId, Stats>, id: ComponentId, stats: Option<&Stats>) {
+    let Some(stats) = stats else { return };
+    match totals.get_mut(&id) {
+        Some(total) => total.add(stats),
+        None => drop(totals.insert(id, stats.clone())),
+    }
+}
+
+/// The statistics of a shard's rows by component.
+fn recompute(model: &Model, shard: &Shard, labels: &[Option<ComponentId>]) -> BTreeMap<ComponentId, Stats> {
+    match model {
+        Model::GaussianFixed(family) => recompute_with(family, family.empty_stats(), shard, labels),
+        Model::Multinomial(family) => recompute_with(family, Stats::empty_counts(), shard, labels),
+    }
+}
+
+fn recompute_with<F: Family>(
+    family: &F,
+    empty: Stats,
+    shard: &Shard,
+    labels: &[Option<ComponentId>],
+) -> BTreeMap<ComponentId, Stats> {
+    let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+    for (row, label) in shard.rows().zip(labels) {
+        if let Some(id) = label {
+            family.add_row(row, totals.entry(*id).or_insert_with(|| empty.clone()));
+        }
+    }
+    totals
+}
+
+/// Counts to the last one; sums to 1e-9 of their size.
+fn is_close(a: &Stats, b: &Stats) -> bool {
+    let sums_close = match (&a.sums, &b.sums) {
+        (Sums::Dense(a), Sums::Dense(b)) => {
+            a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())))
+        }
+        (a, b) => a == b,
+    };
+    a.count == b.count && sums_close
+}

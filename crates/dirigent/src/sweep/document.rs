@@ -1,0 +1,116 @@
+//! The document that is being scored.
+
+use super::word_table::WordTable;
+use crate::rows::CountRow;
+
+/// One occurrence of a word.
+#[derive(Clone, Copy)]
+pub(super) struct Token {
+    pub(super) word: u32,
+    /// γ + j at the j-th repeat.
+    pub(super) addend: f32,
+    /// j.
+    repeat: u32,
+    /// How often the word occurs in the document.
+    count: u32,
+}
+
+/// The current row.
+pub(super) struct Document {
+    /// γ.
+    smoothing: f64,
+    pub(super) words: Vec<u32>,
+    pub(super) counts: Vec<u32>,
+    /// Words in all, repeats included.
+    pub(super) length: usize,
+    /// The largest of the counts.
+    pub(super) longest_run: u32,
+    /// First occurrences of words whose rows in the table are narrow.
+    pub(super) narrow: Vec<Token>,
+    /// Their further ones.
+    pub(super) narrow_repeats: Vec<Token>,
+    /// All occurrences of words whose rows are wide.
+    pub(super) wide: Vec<Token>,
+    /// ln Π (γ + j): the product in an empty component.
+    pub(super) log_product_of_empty: f64,
+    /// Σ_{j<c} ln(γ + j) for c = 0, 1, …
+    log_rising: Vec<f64>,
+}
+
+impl Document {
+    pub(super) fn new(smoothing: f64) -> Self {
+        Self {
+            smoothing,
+            words: Vec::new(),
+            counts: Vec::new(),
+            length: 0,
+            longest_run: 0,
+            narrow: Vec::new(),
+            narrow_repeats: Vec::new(),
+            wide: Vec::new(),
+            log_product_of_empty: 0.0,
+            log_rising: vec![0.0],
+        }
+    }
+
+    /// Makes a row the current one.
+    #[inline(always)]
+    pub(super) fn read(&mut self, row: CountRow<'_>, table: &WordTable) {
+        replace(&mut self.words, row.words);
+        replace(&mut self.counts, row.counts);
+        self.length = row.total() as usize;
+        self.longest_run = row.counts.iter().copied().fold(0, u32::max);
+        for last in self.log_rising.len() - 1..self.longest_run as usize {
+            self.log_rising.push(self.log_rising[last] + libm::log(self.smoothing + last as f64));
+        }
+        self.log_product_of_empty = row.counts.iter().map(|&count| self.log_rising[count as usize]).sum();
+        let has_wide = table.has_wide();
+        self.narrow.clear();
+        self.narrow_repeats.clear();
+        self.wide.clear();
+        let addend = self.smoothing as f32;
+        if !has_wide {
+            self.narrow.extend(row.iter().map(|(word, count)| Token { word, addend, repeat: 0, count }));
+        }
+        for (word, count) in row.iter() {
+            let is_wide = has_wide && table.is_wide(word);
+            for repeat in u32::from(!has_wide)..count {
+                let addend = (self.smoothing + f64::from(repeat)) as f32;
+                let token = Token { word, addend, repeat, count };
+                match repeat {
+                    _ if is_wide => self.wide.push(token),
+                    0 => self.narrow.push(token),
+                    _ => self.narrow_repeats.push(token),
+                }
+            }
+        }
+    }
+
+    /// ln Π (γ + n_w + j) of a slot in double precision, less `taken_out` times the document itself.
+    pub(super) fn log_product(&self, table: &WordTable, slot: usize, taken_out: u32) -> f64 {
+        let mut log = 0.0;
+        for tokens in [&self.narrow, &self.narrow_repeats, &self.wide] {
+            let mut product = 1.0f64;
+            // four factors are multiplied on their own before they join the rest: a short chain, and few questions about the range
+            for tokens in tokens.chunks(4) {
+                let mut factors = [1.0f64; 4];
+                for (factor, token) in factors.iter_mut().zip(tokens) {
+                    let others = table.get(token.word, slot) - taken_out * token.count;
+                    *factor = self.smoothing + f64::from(others + token.repeat);
+                }
+                product *= (factors[0] * factors[1]) * (factors[2] * factors[3]);
+                if !(1e-150..1e150).contains(&product) {
+                    log += libm::log(product);
+                    product = 1.0;
+                }
+            }
+            log += libm::log(product);
+        }
+        log
+    }
+}
+
+fn replace(target: &mut Vec<u32>, source: &[u32]) {
+    target.clear();
+    target.extend_from_slice(source);
+}

@@ -1,0 +1,148 @@
+//! The conservation law over random schedules: reordering, loss, doubles, crashes and returns, joins, a lost coordinator, merges and splits.
+//! After every event the pool equals the labels of each shard's last absorbed push; at rest it equals the live labels.
+
+use dirigent::Result;
+use dirigent::consolidate::ShardId;
+use dirigent::engine::Driver;
+use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation, run_watched};
+use dirigent::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, table_of_rows};
+use dirigent::model::{Alpha, ModelOptions};
+use dirigent::node::conservation::Witness;
+use dirigent::node::{Consolidation, Coordinator, CoordinatorOptions, Frame, Schedule, Worker};
+use dirigent::rng::{Role, Seed, Stream};
+use dirigent::rows::{CountRow, Row, Shard};
+use dirigent::survey::Survey;
+use dirigent::sweep::Kernel;
+use dirigent::trace::CycleInfo;
+
+const N_ROWS: usize = 25;
+
+struct Nobody;
+
+impl Driver for Nobody {
+    fn on_report(&mut self, _info: CycleInfo) -> Result<()> {
+        Ok(())
+    }
+    fn on_frame(&mut self, _from: ShardId, _frame: Frame) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Makes the nodes of one random schedule.
+struct Nodes {
+    shards: Vec<Shard>,
+    options: CoordinatorOptions,
+    /// The workers that a new coordinator will find.
+    workers: Vec<ShardId>,
+    n_restarts: u32,
+}
+
+impl Respawn<Coordinator, Worker> for Nodes {
+    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Worker> {
+        let shard = self.shards[shard_id as usize].clone();
+        match checkpoint {
+            Some(checkpoint) => Worker::restore(shard_id, shard, Kernel::Portable, &checkpoint),
+            None => Ok(Worker::new(shard_id, shard, Kernel::Portable)),
+        }
+    }
+
+    fn on_workers(&mut self, alive: &[ShardId]) {
+        self.workers = alive.to_vec();
+    }
+
+    fn coordinator(&mut self) -> Result<Coordinator> {
+        self.n_restarts += 1;
+        let survey = Survey::of_all(&self.shards[..self.options.n_workers as usize]);
+        let plan = self.options.plan(&survey, Kernel::Portable)?;
+        Ok(Coordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
+    }
+}
+
+fn shard(is_text: bool, rng: &mut Stream) -> Shard {
+    let like = Row::Counts(CountRow { words: &[0], counts: &[12] });
+    if is_text {
+        let family = Multinomial { smoothing: 0.3, n_words: 8 };
+        let rows = rows_of(&family, like, rng);
+        Shard::of_table(table_of_rows(8, &rows))
+    } else {
+        let family = GaussianFixed { noise_sd: 1.0, mean_sd: 4.0, prior_mean: vec![0.0; 2], offset: vec![0.0; 2] };
+        let rows = rows_of(&family, like, rng);
+        Shard::of_table(table_of_rows(2, &rows))
+    }
+}
+
+/// Rows of three components that all shards share, because the law of the components has a seed of its own.
+fn rows_of<F: Family + Conjugate>(family: &F, like: Row<'_>, rng: &mut Stream) -> Vec<OwnedRow> {
+    let mut law = Seed::new(99).stream(Role::Observer, 0, 0);
+    let params: Vec<F::Params> = (0..3).map(|_| family.sample_params(&family.empty_stats(), &mut law)).collect();
+    (0..N_ROWS).map(|row| family.sample_row(&params[row % 3], like, rng)).collect()
+}
+
+fn random_simulation(n_workers: u32, rng: &mut Stream) -> Simulation {
+    let maybe = |rng: &mut Stream, value: f64| if rng.below(2) == 0 { 0.0 } else { value };
+    // worker 0 lives: with nobody left a run could only wait
+    let crashes = (0..rng.below(3)).map(|_| Crash {
+        worker: 1 + rng.below(n_workers as usize - 1) as ShardId,
+        cycle: 1 + rng.below(8) as u64,
+        back_after: (rng.below(4) > 0).then(|| 1 + rng.below(3) as u64),
+    });
+    Simulation {
+        crashes: crashes.collect(),
+        reorder: maybe(rng, 0.3),
+        loss: maybe(rng, 0.2),
+        duplicate: maybe(rng, 0.2),
+        stragglers: vec![(0, 1.0 + 4.0 * rng.uniform())],
+        coordinator_crash: (rng.below(3) == 0).then(|| 2 + rng.below(6) as u64),
+        joins: (0..rng.below(2)).map(|_| (2 + rng.below(4) as u64, n_workers)).collect(),
+        cost: Cost::PerRow { worker: 1e-5, coordinator: 1e-5 },
+        checkpoints: Checkpoints::EveryEvents(1 + rng.below(4) as u64),
+        seed: rng.bits(),
+        retry: 0.01,
+        ..Simulation::default()
+    }
+}
+
+/// One random schedule; the number of events that were checked.
+fn conserve(seed: u64) -> u64 {
+    let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
+    let n_workers = 2 + rng.below(3) as u32;
+    let is_text = rng.below(2) == 0;
+    let simulation = random_simulation(n_workers, &mut rng);
+    let model = if is_text {
+        ModelOptions { smoothing: Some(0.3), ..ModelOptions::default() }
+    } else {
+        ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() }
+    };
+    let options = CoordinatorOptions {
+        n_workers,
+        model,
+        alpha: if rng.below(2) == 0 { Alpha::Auto } else { Alpha::Fixed(1.0) },
+        consolidation: [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian][rng.below(3)],
+        schedule: if rng.below(2) == 0 { Schedule::Sync } else { Schedule::Async },
+        cycles: 12,
+        seed,
+        sweeps_per_cycle: 1 + rng.below(2) as u32,
+        shows_labels: false,
+        kernel: Some(Kernel::Portable),
+        has_start: false,
+    };
+    let shards = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(is_text, &mut rng)).collect();
+    let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
+    let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
+    let mut coordinator = Coordinator::new(options);
+    let (mut witness, mut n_events) = (Witness::default(), 0);
+    let described = format!("seed {seed}: {simulation:?}");
+    run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut Nobody, &mut |moment| {
+        n_events += 1;
+        let verdict = witness.check(moment.coordinator, moment.workers);
+        assert_eq!(verdict, Ok(()), "event {n_events} at {} of {described}", moment.at);
+    })
+    .unwrap_or_else(|error| panic!("{error}: {described}"));
+    n_events
+}
+
+#[test]
+fn pool_equals_labels_after_any_schedule() {
+    let n_events: u64 = (0..300).map(conserve).sum();
+    assert!(n_events > 20_000, "only {n_events} events were checked");
+}

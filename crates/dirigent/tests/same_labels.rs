@@ -1,0 +1,94 @@
+//! Same seed, same labels: on any number of threads and in simulation, bit for bit; an asynchronous simulation replays.
+
+use dirigent::Result;
+use dirigent::engine::simulated::{Cost, Crash, Simulation};
+use dirigent::method::cgs::{Observer, Outcome};
+use dirigent::method::distributed::{DistributedOptions, Engine, run};
+use dirigent::model::{Alpha, ModelOptions};
+use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::rng::{Role, Seed};
+use dirigent::rows::{Shard, Table, worker_rows};
+use dirigent::sweep::Kernel;
+use dirigent::trace::CycleInfo;
+
+const WORKERS: usize = 20;
+
+struct Log(Vec<(u64, f64, usize)>);
+
+impl Observer for Log {
+    fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
+        self.0.push((info.cycle, info.log_joint, info.k));
+        Ok(())
+    }
+    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn rows() -> Shard {
+    let mut rng = Seed::new(4).stream(Role::Synthetic, 0, 0);
+    let centres: Vec<f64> = (0..24).map(|_| 10.0 * rng.normal()).collect();
+    let cells =
+        (0..4000).flat_map(|row| [centres[row % 12], centres[12 + row % 12]]).map(|c| c + rng.normal()).collect();
+    Shard::of_table(Table::from_f64(2, cells))
+}
+
+fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Outcome, Vec<(u64, f64, usize)>) {
+    let rows = rows();
+    let shards: Vec<Shard> = (0..WORKERS).map(|worker| rows.part(worker_rows(worker, WORKERS, 4000))).collect();
+    let coordinator = CoordinatorOptions {
+        n_workers: WORKERS as u32,
+        model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
+        alpha: Alpha::Auto,
+        consolidation,
+        schedule,
+        cycles: 8,
+        seed: 3,
+        sweeps_per_cycle: 1,
+        shows_labels: false,
+        kernel: Some(Kernel::best()),
+        has_start: false,
+    };
+    let options = DistributedOptions { coordinator, draws: None, engine, start: None };
+    let mut log = Log(Vec::new());
+    let (outcome, _) = run(&shards, &options, None, &mut log).unwrap();
+    (outcome, log.0)
+}
+
+fn simulated(simulation: Simulation) -> Engine {
+    Engine::Simulated(Box::new(simulation))
+}
+
+#[test]
+fn threads_and_simulation_give_the_same_labels_under_every_consolidation() {
+    for consolidation in [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian] {
+        let one = fit(consolidation, Schedule::Sync, Engine::Threads(1));
+        assert!(one.0.k >= 10, "{consolidation:?} ended at {}", one.0.k);
+        let slow =
+            Simulation { stragglers: vec![(3, 7.0)], reorder: 0.3, loss: 0.1, duplicate: 0.1, ..Simulation::default() };
+        for engine in [Engine::Threads(2), Engine::Threads(7), simulated(Simulation::default()), simulated(slow)] {
+            assert_eq!(fit(consolidation, Schedule::Sync, engine), one, "{consolidation:?}");
+        }
+    }
+}
+
+#[test]
+fn an_asynchronous_simulation_replays() {
+    let simulation = |seed| {
+        simulated(Simulation {
+            seed,
+            stragglers: vec![(3, 7.0)],
+            reorder: 0.2,
+            crashes: vec![Crash { worker: 5, cycle: 2, back_after: Some(2) }],
+            cost: Cost::PerRow { worker: 1e-6, coordinator: 1e-4 },
+            ..Simulation::default()
+        })
+    };
+    let first = fit(Consolidation::Progressive, Schedule::Async, simulation(1));
+    assert_eq!(first, fit(Consolidation::Progressive, Schedule::Async, simulation(1)));
+    assert_ne!(
+        first.1,
+        fit(Consolidation::Progressive, Schedule::Async, simulation(2)).1,
+        "another seed, another schedule"
+    );
+}
