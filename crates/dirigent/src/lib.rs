@@ -4,6 +4,10 @@
 //! user's [`model::ModelOptions`] give a [`model::Model`] with every prior resolved. [`sweep::sampler`] makes the sampler that suits
 //! model and processor, and a [`method::cgs::Chain`] lets it sweep. [`metrics`] compares labellings; [`run_dir`] writes it all down.
 //!
+//! With many workers each shard has a [`node::Worker`]; a [`node::Coordinator`] keeps the ledger of what they contribute
+//! ([`consolidate::Pool`]) and decides which of their components are one. They speak in messages ([`message`]) that an engine carries
+//! ([`engine`]); [`method::distributed`] puts them together. [`method::run`] runs any method.
+//!
 //! ```
 //! use dirigent::io::synthetic::MixtureLaw;
 //! use dirigent::method::cgs::Chain;

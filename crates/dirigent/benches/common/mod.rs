@@ -1,6 +1,8 @@
 //! The shapes that are measured: a worker's shard of a few thousand rows against components that hold many more.
 #![allow(dead_code, unreachable_pub)] // each benchmark uses its part
 
+pub mod product;
+
 use dirigent::family::{Family, GaussianFixed, Multinomial};
 use dirigent::model::Model;
 use dirigent::rng::{Role, Seed, Stream};

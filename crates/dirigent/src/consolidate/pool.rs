@@ -5,14 +5,14 @@
 //! contribution revives them. A component is the sum of the pieces it owns, in (shard, piece) order, so the pool always equals the ledger.
 //! Merges and splits change owners only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
 use super::ratio::Weighed;
 use crate::family::Conjugate;
-use crate::stats::Stats;
+use crate::stats::{Stats, Sums};
 
 /// The number of a shard, which is that of its worker.
 pub type ShardId = u32;
@@ -146,12 +146,10 @@ impl Pool {
                 Change::Any => (None, None),
             };
             let pieces = component.pieces.range((first.map_or(Bound::Unbounded, Bound::Included), Bound::Unbounded));
-            let mut stats = pieces.filter_map(|key| self.pieces[key].stats.as_ref());
-            let before = before.map(|total| total.stats).or_else(|| stats.next().cloned());
-            component.total = before.map(|mut total| {
-                stats.for_each(|stats| total.add(stats));
-                Weighed::new(family, total)
-            });
+            let mut stats: VecDeque<&Stats> = pieces.filter_map(|key| self.pieces[key].stats.as_ref()).collect();
+            let before = before.map(|total| total.stats).or_else(|| stats.pop_front().cloned());
+            let total = before.map(|total| sum_of(total, stats.make_contiguous(), family));
+            component.total = total.map(|total| Weighed::new(family, total));
         }
     }
 
@@ -249,30 +247,45 @@ impl Pool {
     }
 
     /// Gives a shard the live components as its vocabulary: its pieces of one component become one, named by the component.
-    /// What it had in components without rows is nothing, and is forgotten.
+    /// What it had in components without rows is nothing, and is forgotten. A piece that is named so already is not touched.
     pub fn fuse(&mut self, shard: ShardId, family: &dyn Conjugate) {
-        let mut column: BTreeMap<ComponentId, Option<Stats>> = self.live().map(|(id, _)| (id, None)).collect();
-        for (_, stats, owner) in self.pieces_of(shard) {
-            if let (Some(stats), Some(fused)) = (stats, column.get_mut(&owner)) {
-                match fused {
-                    Some(fused) => fused.add(stats),
-                    None => *fused = Some(stats.clone()),
-                }
+        let key_of = |id| PieceKey { shard, name: PieceName::Component(id) };
+        let keeps = |name: PieceName, owner| name == PieceName::Component(owner) && self.total(owner).is_some();
+        let misnamed = self.pieces_of(shard).filter(|(name, _, owner)| !keeps(*name, *owner));
+        let misnamed: Vec<PieceKey> = misnamed.map(|(name, ..)| PieceKey { shard, name }).collect();
+        for key in misnamed {
+            let Piece { stats, owner } = self.pieces.remove(&key).expect("it was just listed");
+            self.components.get_mut(&owner).expect("owners are known").pieces.remove(&key);
+            self.stale.insert(owner, Change::Any);
+            let Some(stats) = stats else { continue };
+            match self.pieces.get_mut(&key_of(owner)) {
+                Some(Piece { stats: Some(fused), .. }) => fused.add(&stats),
+                Some(piece) => piece.stats = Some(stats),
+                None => self.enter(key_of(owner), Some(stats), owner),
             }
         }
-        self.take_out(shard);
-        for (id, stats) in column {
-            self.enter(PieceKey { shard, name: PieceName::Component(id) }, stats, id);
-        }
         self.settle(family);
+        let unknown: Vec<ComponentId> =
+            self.live().map(|(id, _)| id).filter(|id| !self.pieces.contains_key(&key_of(*id))).collect();
+        for id in unknown {
+            self.pieces.insert(key_of(id), Piece { stats: None, owner: id });
+            self.components.get_mut(&id).expect("it is live").pieces.insert(key_of(id));
+        }
     }
+}
+
+/// The sum in the given order. Many sparse sets go through a dense sum: list after list would copy the growing total each time.
+pub(super) fn sum_of(first: Stats, others: &[&Stats], family: &dyn Conjugate) -> Stats {
+    let is_dense_detour = matches!(first.sums, Sums::Counts(_)) && others.len() > 3;
+    let mut total = if is_dense_detour { first.to_dense(family.stats_len()) } else { first };
+    others.iter().for_each(|stats| total.add(stats));
+    if is_dense_detour { Stats { count: total.count, sums: Sums::Counts(total.to_counts()) } } else { total }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::GaussianFixed;
-    use crate::stats::Sums;
+    use crate::family::{GaussianFixed, Multinomial};
 
     fn family() -> GaussianFixed {
         GaussianFixed { noise_sd: 1.0, mean_sd: 3.0, prior_mean: vec![0.0], offset: vec![0.0] }
@@ -326,6 +339,18 @@ mod tests {
         for order in [[0, 1, 2, 3, 4, 5, 6], [0, 2, 3, 4, 1, 5, 6], [6, 5, 4, 3, 2, 1, 0], [2, 3, 1, 5, 0, 6, 4]] {
             (1..4).for_each(|settle_every| assert_eq!(total(&order, settle_every), at_once));
         }
+    }
+
+    #[test]
+    fn sparse_sets_have_the_same_sum_by_either_way() {
+        let family = Multinomial { smoothing: 1.0, n_words: 6 };
+        let set = |ix: u32| Stats {
+            count: 1,
+            sums: Sums::Counts(vec![(ix % 4, 2), (5, i64::from(ix)), (6, 2 + i64::from(ix))]),
+        };
+        let sets: Vec<Stats> = (1..9).map(set).collect();
+        let by_lists = sets[1..].iter().fold(sets[0].clone(), |total, set| total.union(set));
+        assert_eq!(sum_of(sets[0].clone(), &sets[1..].iter().collect::<Vec<_>>(), &family), by_lists);
     }
 
     #[test]

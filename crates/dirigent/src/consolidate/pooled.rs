@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::pair_table::PairTable;
+use super::pool::sum_of;
 use super::progressive::{self, ConsolidateInfo};
 use super::restricted::{self, Guide, Walk};
 use super::{ComponentId, MergeRatio, PieceKey, Pool, Weighed};
@@ -70,26 +71,40 @@ struct Member {
     total: Weighed,
 }
 
-/// A merge that could be made. Logarithms are of probabilities given that the move is a merge.
+/// A merge that could be made, with the logarithms of the probabilities to propose it, given that the move is a merge, and to propose the split
+/// that undoes it, given that the move is a split.
 struct Merge {
     slots: (usize, usize),
+    log_ratio: f64,
     log_proposal: f64,
-    /// Before the cut at one.
-    log_acceptance: f64,
+    log_reverse: f64,
     /// 1/β of the union, in logs.
     log_split_weight: f64,
 }
 
-/// A split that could be made. Logarithms are of probabilities given that the move is a split.
+impl Merge {
+    /// Before the cut at one.
+    fn log_acceptance(&self) -> f64 {
+        self.log_ratio + self.log_reverse - self.log_proposal
+    }
+}
+
+/// A split that could be made, with the logarithms of the probabilities to propose it and to propose the merge that undoes it.
 struct Split {
     slot: usize,
     parting: BTreeSet<PieceKey>,
+    log_ratio: f64,
     log_proposal: f64,
-    /// Before the cut at one.
-    log_acceptance: f64,
+    log_reverse: f64,
     left: Part,
     right: Part,
-    log_ratio: f64,
+}
+
+impl Split {
+    /// Before the cut at one.
+    fn log_acceptance(&self) -> f64 {
+        -self.log_ratio + self.log_reverse - self.log_proposal
+    }
 }
 
 /// One side of a split.
@@ -116,7 +131,7 @@ impl<'a> Moves<'a> {
     fn merge_step(&mut self, pool: &mut Pool, rng: &mut Stream) -> bool {
         let Some(slots) = self.pairs.draw(rng) else { return false };
         let merge = self.merge(pool, slots);
-        let is_accepted = libm::log(rng.uniform_positive()) < merge.log_acceptance;
+        let is_accepted = libm::log(rng.uniform_positive()) < merge.log_acceptance();
         if is_accepted {
             self.apply_merge(pool, &merge);
         }
@@ -134,7 +149,7 @@ impl<'a> Moves<'a> {
             return false;
         }
         let split = self.split(pool, slot, &walk);
-        let is_accepted = libm::log(rng.uniform_positive()) < split.log_acceptance;
+        let is_accepted = libm::log(rng.uniform_positive()) < split.log_acceptance();
         if is_accepted {
             self.apply_split(pool, split);
         }
@@ -152,7 +167,7 @@ impl<'a> Moves<'a> {
         log_weights_after.push(log_split_weight);
         let log_split_path = restricted::walk(&self.ratio, &atoms, Guide::Follow(&parting)).log_probability;
         let log_reverse = log_split_weight - log_sum_exp(&log_weights_after) + log_split_path;
-        Merge { slots, log_proposal, log_acceptance: log_ratio + log_reverse - log_proposal, log_split_weight }
+        Merge { slots, log_ratio, log_proposal, log_reverse, log_split_weight }
     }
 
     /// The split of a slot by a walk that ended with two groups: how it is proposed and accepted.
@@ -168,16 +183,13 @@ impl<'a> Moves<'a> {
         ];
         let log_reverse = log_ratio - log_sum_exp(&log_totals_after);
         let log_proposal = self.log_split_weights[slot] - log_sum_exp(&self.log_split_weights) + walk.log_probability;
-        let log_acceptance = -log_ratio + log_reverse - log_proposal;
-        Split { slot, parting, log_proposal, log_acceptance, left, right, log_ratio }
+        Split { slot, parting, log_ratio, log_proposal, log_reverse, left, right }
     }
 
     fn part(&self, pool: &Pool, slot: usize, walk: &Walk, is_parting: bool) -> (Part, BTreeSet<PieceKey>) {
         let atoms = pool.atoms(self.member(slot).id).zip(&walk.parting).filter(|(_, parts)| **parts == is_parting);
         let (keys, atoms): (BTreeSet<PieceKey>, Vec<&Stats>) = atoms.map(|(atom, _)| atom).unzip();
-        let mut total = atoms[0].clone();
-        atoms[1..].iter().for_each(|stats| total.add(stats));
-        let total = Weighed::new(self.ratio.family, total);
+        let total = Weighed::new(self.ratio.family, sum_of(atoms[0].clone(), &atoms[1..], self.ratio.family));
         let log_ratios = self.log_ratios(&total, Some(slot));
         let log_split_weight = self.log_split_weight(&atoms);
         (Part { total, log_ratios, log_split_weight }, keys)

@@ -103,6 +103,11 @@ impl Conjugate for GaussianFixed {
         self.offset.len()
     }
 
+    /// A mean of n rows is known to σ/√n: this is fine enough for sixty million.
+    fn snapshot_step(&self) -> Option<f64> {
+        Some(self.noise_sd / 8192.0)
+    }
+
     /// ‖t‖² / 2σ²κ − D/2 ln κ, the constants of the family left out.
     fn log_normalizer(&self, stats: &Stats) -> f64 {
         let prior_rows = self.prior_rows();

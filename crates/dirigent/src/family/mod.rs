@@ -29,6 +29,11 @@ pub trait Conjugate: Send + Sync {
         false
     }
 
+    /// The step to which means may be rounded in a snapshot: far below what they are known to. `None`: they travel as they are.
+    fn snapshot_step(&self) -> Option<f64> {
+        None
+    }
+
     /// The statistics of no rows.
     fn empty_stats(&self) -> Stats {
         Stats::empty_dense(self.stats_len())

@@ -76,10 +76,12 @@ struct SnapshotBody {
     stats: StatsList,
 }
 
-/// The part of a reply that all workers share, encoded once.
-pub fn encode_snapshot(snapshot: &Snapshot) -> Arc<[u8]> {
+/// The part of a reply that all workers share, encoded once; means rounded to a step, where there is one.
+pub fn encode_snapshot(snapshot: &Snapshot, step: Option<f64>) -> Arc<[u8]> {
     let ids = snapshot.components.iter().map(|(id, _)| *id).collect();
-    let stats = StatsList::pack(snapshot.components.iter().map(|(_, stats)| stats));
+    let stats = snapshot.components.iter().map(|(_, stats)| stats);
+    let stats =
+        step.map_or_else(|| StatsList::pack(stats.clone()), |step| StatsList::pack_rounded(stats.clone(), step));
     let has_counts = snapshot.components.iter().any(|(_, stats)| is_sparse(stats));
     let mut bytes = vec![0; 4];
     body(&SnapshotBody { version: snapshot.version, ids, stats }, has_counts, &mut bytes);
@@ -114,7 +116,7 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
             };
             frame(stamp, Kind::Push, &body, has_counts)
         }
-        Message::Reply(reply, snapshot) => encode_reply(stamp, reply, &encode_snapshot(snapshot)),
+        Message::Reply(reply, snapshot) => encode_reply(stamp, reply, &encode_snapshot(snapshot, None)),
         Message::Untimely => panic!("only a receiver finds a message untimely"),
     }
 }

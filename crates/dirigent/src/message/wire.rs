@@ -17,6 +17,13 @@ enum SumsList {
     Dense(Vec<f64>),
     /// Entries of each: (gap to the word before, count).
     Counts(Vec<Vec<(u32, i64)>>),
+    /// The means of all, one after another, as multiples of a step.
+    Means {
+        /// The step.
+        step: f64,
+        /// The multiples.
+        multiples: Vec<i64>,
+    },
 }
 
 impl StatsList {
@@ -32,6 +39,19 @@ impl StatsList {
         Self { counts, sums }
     }
 
+    /// Packs dense statistics with their means rounded to multiples of a step, counts exact. What is rounded is the value itself, so a
+    /// receiver never drifts.
+    pub(super) fn pack_rounded<'a>(list: impl ExactSizeIterator<Item = &'a Stats> + Clone, step: f64) -> Self {
+        let multiples = list.clone().flat_map(|stats| {
+            let scale = 1.0 / (stats.count as f64 * step);
+            stats.dense().iter().map(move |sum| (sum * scale).round() as i64)
+        });
+        Self {
+            counts: list.clone().map(|stats| stats.count).collect(),
+            sums: SumsList::Means { step, multiples: multiples.collect() },
+        }
+    }
+
     /// Unpacks; `None` if the list does not fit `stats_len` coordinates each.
     pub(super) fn unpack(self, stats_len: usize) -> Option<Vec<Stats>> {
         let with_sums = |(count, sums)| Stats { count, sums };
@@ -40,6 +60,15 @@ impl StatsList {
                 let fits = self.counts.len().checked_mul(stats_len) == Some(sums.len());
                 let chunks = sums.chunks_exact(stats_len.max(1)).map(|chunk| Sums::Dense(chunk.into()));
                 fits.then(|| self.counts.into_iter().zip(chunks).map(with_sums).collect())
+            }
+            SumsList::Means { step, multiples } => {
+                let fits = self.counts.len().checked_mul(stats_len) == Some(multiples.len()) && step.is_finite();
+                let means = multiples.chunks_exact(stats_len.max(1));
+                let sums_of = |(count, means): (i64, &[i64])| {
+                    let scale = count as f64 * step;
+                    Stats { count, sums: Sums::Dense(means.iter().map(|multiple| *multiple as f64 * scale).collect()) }
+                };
+                fits.then(|| self.counts.into_iter().zip(means).map(sums_of).collect())
             }
             SumsList::Counts(lists) => {
                 if lists.len() != self.counts.len() {
@@ -76,6 +105,22 @@ fn words(gaps: &[(u32, i64)], stats_len: usize) -> Option<Vec<(u32, i64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounded_means_are_within_half_a_step_and_counts_are_exact() {
+        let list = [(3, [1.0, -7.7]), (1_000_000, [12_345_678.9, 0.0])]
+            .map(|(count, sums)| Stats { count, sums: Sums::Dense(sums.into()) });
+        let step = 0.001;
+        let back = StatsList::pack_rounded(list.iter(), step).unpack(2).unwrap();
+        for (before, after) in list.iter().zip(&back) {
+            assert_eq!(before.count, after.count);
+            let gaps = before.dense().iter().zip(after.dense()).map(|(a, b)| (a - b).abs() / before.count as f64);
+            assert!(gaps.into_iter().all(|gap| gap <= 0.5001 * step));
+        }
+        let again = StatsList::pack_rounded(back.iter(), step).unpack(2).unwrap();
+        assert_eq!(again, back, "rounding what is rounded changes nothing");
+        assert!(StatsList::pack_rounded(list.iter(), step).unpack(3).is_none(), "another family");
+    }
 
     #[test]
     fn sparse_counts_survive_and_nonsense_does_not() {

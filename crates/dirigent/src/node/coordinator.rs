@@ -389,7 +389,7 @@ impl Coordinator {
     fn answer(&mut self, stamps: &[Stamp], out: &mut Outbox) {
         self.version += 1;
         let components = self.pool.live().map(|(id, total)| (id, total.stats.clone())).collect();
-        let snapshot = encode_snapshot(&Snapshot { version: self.version, components });
+        let snapshot = encode_snapshot(&Snapshot { version: self.version, components }, self.family().snapshot_step());
         let is_last = self.wants_stop || self.cycle >= self.options.cycles;
         for stamp in stamps {
             let renamed =

@@ -160,6 +160,39 @@ proptest! {
     }
 }
 
+/// Weights are first taken relative to the row's own component, which fails when that is hopeless.
+#[test]
+fn a_row_far_from_its_own_component_equals_its_twin() {
+    for d in [2, 48] {
+        let mut state = gaussian_state(d, 40, 12.0, 5);
+        for own in (0..40).filter(|&own| state.components[own].count > 0).collect::<Vec<_>>() {
+            state.own = own;
+            for kernel in kernels() {
+                let distance = match d {
+                    2 => state.distance(GaussianNarrowScorer::<2>::new(state.family.clone()), kernel),
+                    _ => state.distance(GaussianWideScorer::new(state.family.clone()), kernel),
+                };
+                assert!(distance < BOUND, "D = {d}, own {own}, {kernel}: {distance}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_beyond_sixteen_bits_equal_their_twin() {
+    let mut state = multinomial_state(60, 20, 0.5, 6);
+    for (ix, stats) in state.components.iter_mut().enumerate() {
+        let times = [1, 3_000, 100_000][ix % 3];
+        stats.count *= times;
+        let crate::stats::Sums::Dense(sums) = &mut stats.sums else { panic!("these are dense") };
+        sums.iter_mut().for_each(|sum| *sum *= times as f64);
+    }
+    for kernel in kernels() {
+        let distance = state.distance(MultinomialScorer::new(state.family.clone()), kernel);
+        assert!(distance < BOUND, "{kernel}: {distance}");
+    }
+}
+
 #[test]
 fn five_thousand_components_equal_their_twin() {
     for (d, seed) in [(2, 1), (48, 2), (512, 3)] {

@@ -88,8 +88,7 @@ fn partition_of(pool: &Pool) -> Partition {
 fn posterior(case: &Case, partitions: &[Partition]) -> Vec<f64> {
     let log_weight = |partition: &Partition| {
         let pool = pool_of(case, partition);
-        let log = log_joint(case.family.as_ref(), pool.live().map(|(_, total)| &total.stats), ALPHA, 0.0);
-        log
+        log_joint(case.family.as_ref(), pool.live().map(|(_, total)| &total.stats), ALPHA, 0.0)
     };
     let logs: Vec<f64> = partitions.iter().map(log_weight).collect();
     let total = log_sum_exp(&logs);
@@ -122,7 +121,7 @@ fn row_of_matrix(case: &Case, partitions: &BTreeMap<Partition, usize>, from: &Pa
         let merge = moves.merge(&pool, slots);
         let merged = |owner| if owner == id_of(slots.1) { id_of(slots.0) } else { owner };
         let to = in_order_of_appearance((0..N_PIECES).map(|ix| merged(pool.owner(key(ix)).unwrap())));
-        add(partitions[&to], merge.log_proposal, merge_share, merge.log_acceptance + log_slip);
+        add(partitions[&to], merge.log_proposal, merge_share, merge.log_acceptance() + log_slip);
     }
     for slot in 0..moves.slots.len() {
         let atoms: Vec<(PieceKey, &Stats)> = pool.atoms(id_of(slot)).collect();
@@ -141,14 +140,14 @@ fn row_of_matrix(case: &Case, partitions: &BTreeMap<Partition, usize>, from: &Pa
             let split = moves.split(&pool, slot, &walk);
             let owner = |ix| (pool.owner(key(ix)).unwrap(), split.parting.contains(&key(ix)));
             let to = in_order_of_appearance((0..N_PIECES).map(owner));
-            add(partitions[&to], split.log_proposal, split_share, split.log_acceptance - log_slip);
+            add(partitions[&to], split.log_proposal, split_share, split.log_acceptance() - log_slip);
         }
     }
     row[here] += if can_merge { 0.0 } else { merge_share } + if can_split { 0.0 } else { split_share };
     row
 }
 
-/// max |πT − π| and max |row sum − 1|.
+/// Σ |πT − π| and max |row sum − 1|.
 fn errors(case: &Case, slip: Slip) -> (f64, f64) {
     let list = all_partitions();
     assert_eq!(list.len(), 203);
@@ -161,8 +160,8 @@ fn errors(case: &Case, slip: Slip) -> (f64, f64) {
         row_error = row_error.max((row.iter().sum::<f64>() - 1.0).abs());
         after.iter_mut().zip(&row).for_each(|(after, step)| *after += p * step);
     }
-    let l1 = after.iter().zip(&posterior).map(|(after, p)| (after - p).abs()).sum();
-    (l1, row_error)
+    let error = after.iter().zip(&posterior).map(|(after, p)| (after - p).abs()).sum();
+    (error, row_error)
 }
 
 #[test]
