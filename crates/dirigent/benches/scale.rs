@@ -20,13 +20,13 @@ use dirigent::survey::Survey;
 use dirigent::sweep::{Kernel, Sampler, UNASSIGNED, reference, sampler};
 
 /// Repetitions of a measurement; the fastest counts.
-const REPETITIONS: u64 = 5;
+const REPETITIONS: u64 = 15;
 
 fn main() {
     let files: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     match files.as_slice() {
         [] => {
-            slopes("rows", &[5_000, 10_000, 20_000], |rows| Case::new("", Shape::Gaussian(48, 1000, 1.0), rows));
+            slopes("rows", &[2_000, 4_000, 8_000], |rows| Case::new("", Shape::Gaussian(48, 1000, 1.0), rows));
             slopes("components", &[250, 1_000, 4_000, 16_000, 100_000], |components| {
                 Case::new("", Shape::Gaussian(48, components, 1.0), 1_000)
             });
@@ -46,17 +46,19 @@ fn main() {
 /// Prints the time of a sweep at growing sizes, and the exponent between one size and the next: 1 is linear.
 fn slopes(what: &str, sizes: &[usize], case_of: impl Fn(usize) -> Case) {
     println!("a sweep by {what}");
-    let mut before: Option<(usize, f64)> = None;
-    for &size in sizes {
-        let case = case_of(size);
-        let mut sampler = case.sampler(Some(Kernel::best()));
-        let seconds = fastest(|cycle| sweep(sampler.as_mut(), cycle));
-        let exponent = before.map(|(size_before, seconds_before)| {
-            libm::log(seconds / seconds_before) / libm::log(size as f64 / size_before as f64)
-        });
-        let exponent = exponent.map_or(String::new(), |exponent| format!("   exponent {exponent:.2}"));
-        println!("{size:>9} {:>10.2} ms{exponent}", seconds * 1e3);
-        before = Some((size, seconds));
+    let mut samplers: Vec<_> = sizes.iter().map(|&size| case_of(size).sampler(Some(Kernel::best()))).collect();
+    let mut seconds = vec![f64::INFINITY; sizes.len()];
+    // by turns, so that a busy minute of the machine hits all sizes alike
+    for cycle in 0..REPETITIONS {
+        for (sampler, seconds) in samplers.iter_mut().zip(&mut seconds) {
+            *seconds = seconds.min(sweep(sampler.as_mut(), cycle));
+        }
+    }
+    println!("{:>9} {:>10.2} ms", sizes[0], seconds[0] * 1e3);
+    for ix in 1..sizes.len() {
+        let (time, size) = (seconds[ix] / seconds[ix - 1], sizes[ix] as f64 / sizes[ix - 1] as f64);
+        let exponent = libm::log(time) / libm::log(size);
+        println!("{:>9} {:>10.2} ms   exponent {exponent:.2}", sizes[ix], seconds[ix] * 1e3);
     }
 }
 
@@ -128,8 +130,4 @@ fn sweep(sampler: &mut dyn Sampler, cycle: u64) -> f64 {
     let start = Instant::now();
     sampler.sweep(1.0, &mut Seed::new(2).stream(Role::Sweep, 0, cycle));
     start.elapsed().as_secs_f64()
-}
-
-fn fastest(mut seconds: impl FnMut(u64) -> f64) -> f64 {
-    (0..REPETITIONS).map(|cycle| seconds(cycle)).fold(f64::INFINITY, f64::min)
 }

@@ -191,6 +191,19 @@ fn the_default_number_of_workers_depends_on_the_rows_and_one_worker_is_enough() 
 }
 
 #[test]
+fn a_run_may_start_from_labels() {
+    let place = place();
+    for (method, workers) in [("cgs", 1), ("prog", 4)] {
+        let fit = "fit made/data.npy --truth made/labels.npy --start made/labels.npy --sigma 1 --sigma0 40 --cycles 1";
+        place.ok(&format!("{fit} --method {method} --workers {workers} --out {method}"));
+        let moved = numbers(&place, &format!("{method}/trace.csv"), "moved")[0];
+        assert!(moved < 300.0, "{method}: {moved} of 3002 rows left the cluster they came from");
+    }
+    place.write("short.txt", "0\n1\n");
+    place.refused("fit made/data.npy --start short.txt", &["short.txt", "2 labels", "3002 rows", "hint: ", "--start"]);
+}
+
+#[test]
 fn draws_of_a_distributed_run_are_states_of_all_rows() {
     let place = place();
     place.ok(&format!("{FIT} --method prog --draws 3 --thin 2 --out run"));

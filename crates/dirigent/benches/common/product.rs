@@ -36,7 +36,20 @@ impl Product {
         // SAFETY: the lengths were checked, and strides describe whole row-major matrices within them.
         unsafe {
             matrixmultiply::sgemm(
-                n, d, k, 1.0, rows.as_ptr(), d_stride, 1, means, k_stride, 1, 0.0, scores, k_stride, 1,
+                n,
+                d,
+                k,
+                1.0,
+                rows.as_ptr(),
+                d_stride,
+                1,
+                means,
+                k_stride,
+                1,
+                0.0,
+                scores,
+                k_stride,
+                1,
             );
         }
     }

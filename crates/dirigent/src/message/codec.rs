@@ -73,18 +73,27 @@ struct PushBody {
 struct SnapshotBody {
     version: u64,
     ids: Vec<ComponentId>,
+    /// Which of them have changed; `None`: all.
+    changed: Option<Vec<u32>>,
     stats: StatsList,
 }
 
-/// The part of a reply that all workers share, encoded once; means rounded to a step, where there is one.
+/// The part of a reply that workers share, encoded once; means rounded to a step, where there is one.
 pub fn encode_snapshot(snapshot: &Snapshot, step: Option<f64>) -> Arc<[u8]> {
-    let ids = snapshot.components.iter().map(|(id, _)| *id).collect();
-    let stats = snapshot.components.iter().map(|(_, stats)| stats);
-    let stats =
-        step.map_or_else(|| StatsList::pack(stats.clone()), |step| StatsList::pack_rounded(stats.clone(), step));
-    let has_counts = snapshot.components.iter().any(|(_, stats)| is_sparse(stats));
+    let components = &snapshot.components;
+    let stats: Vec<&Stats> = components.iter().filter_map(|(_, stats)| stats.as_ref()).collect();
+    let changed = (0..components.len() as u32).filter(|&ix| components[ix as usize].1.is_some());
+    let message = SnapshotBody {
+        version: snapshot.version,
+        ids: components.iter().map(|(id, _)| *id).collect(),
+        changed: (stats.len() < components.len()).then(|| changed.collect()),
+        stats: match step {
+            Some(step) => StatsList::pack_rounded(stats.iter().copied(), step),
+            None => StatsList::pack(stats.iter().copied()),
+        },
+    };
     let mut bytes = vec![0; 4];
-    body(&SnapshotBody { version: snapshot.version, ids, stats }, has_counts, &mut bytes);
+    body(&message, stats.iter().any(|stats| is_sparse(stats)), &mut bytes);
     let checksum = crc32fast::hash(&bytes[4..]);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
     bytes.into()
@@ -161,10 +170,15 @@ fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Result<Snapshot> {
     }
     let body: SnapshotBody = read(payload)?;
     let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-    if stats.len() != body.ids.len() {
+    let changed = body.changed.unwrap_or_else(|| (0..body.ids.len() as u32).collect());
+    if stats.len() != changed.len() {
         return Err(broken("as many names as statistics").into());
     }
-    Ok(Snapshot { version: body.version, components: body.ids.into_iter().zip(stats).collect() })
+    let mut components: Vec<_> = body.ids.into_iter().map(|id| (id, None)).collect();
+    for (ix, stats) in changed.into_iter().zip(stats) {
+        components.get_mut(ix as usize).ok_or_else(|| broken("a name that is not there"))?.1 = Some(stats);
+    }
+    Ok(Snapshot { version: body.version, components })
 }
 
 fn is_sparse(stats: &Stats) -> bool {
@@ -265,7 +279,8 @@ mod tests {
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let counts =
             Push { contributions: vec![(id(2), sparse(2, &[(0, 4), (1, 1)]))], births: vec![], ..push.clone() };
-        let snapshot = Snapshot { version: 8, components: vec![(id(1), dense(3, [1.0, 2.0]))] };
+        let components = vec![(id(1), Some(dense(3, [1.0, 2.0]))), (id(4), None), (id(6), Some(dense(1, [0.0, 2.0])))];
+        let snapshot = Snapshot { version: 8, components };
         let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![(PieceName::Birth(7), id(1))], is_last: false };
         vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, snapshot), Message::Rejoin]
     }

@@ -85,8 +85,8 @@ pub struct Joining {
 pub struct Snapshot {
     /// Rises with every change of the pool that is told to anyone.
     pub version: u64,
-    /// By id.
-    pub components: Vec<(ComponentId, Stats)>,
+    /// By id; `None` for what is as it was in the snapshot the receiver has.
+    pub components: Vec<(ComponentId, Option<Stats>)>,
 }
 
 /// The coordinator's answer to a push, beside the snapshot that all receive.

@@ -76,7 +76,7 @@ pub struct CycleReport {
     pub log_joint: f64,
     /// Components with rows.
     pub k: usize,
-    /// The α the next cycle uses.
+    /// The α of the cycle, and of its log-joint.
     pub alpha: f64,
     /// Rows that changed their component.
     pub moved: u64,

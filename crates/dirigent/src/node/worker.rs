@@ -38,6 +38,8 @@ struct Work {
     sampler: Box<dyn Sampler>,
     /// What each slot is called. Slots beyond are births without a number.
     names: Vec<PieceName>,
+    /// The last snapshot, as it was told: the next one says only what has changed.
+    told: HashMap<ComponentId, Stats>,
     /// What each slot contributed at the last answered push.
     answered: Vec<Stats>,
     /// The same at the last push.
@@ -169,6 +171,7 @@ impl Work {
         let mut sampler = sampler(&plan.model, shard, plan.kernel);
         let mut work = Self {
             names: Vec::new(),
+            told: HashMap::new(),
             answered: Vec::new(),
             pushed: Vec::new(),
             next_birth: 0,
@@ -243,9 +246,11 @@ impl Work {
 
     /// Renames the slots by the reply and rebuilds the local version, which is returned, from the snapshot.
     fn take_in(&mut self, reply: &Reply, snapshot: Snapshot) -> Vec<Stats> {
+        let version = snapshot.version;
+        let snapshot = self.complete(snapshot);
         let owners: HashMap<PieceName, ComponentId> = reply.owners.iter().copied().collect();
         let slots: HashMap<ComponentId, usize> =
-            snapshot.components.iter().enumerate().map(|(slot, (id, _))| (*id, slot)).collect();
+            snapshot.iter().enumerate().map(|(slot, (id, _))| (*id, slot)).collect();
         let new_slot = |name: &PieceName| {
             let owner = owners.get(name).copied().or(match name {
                 PieceName::Component(id) => Some(*id),
@@ -260,7 +265,7 @@ impl Work {
         });
         let labels = labels.collect();
         let empty = empty_like(&snapshot, &self.pushed);
-        let mut own = vec![empty; snapshot.components.len()];
+        let mut own = vec![empty; snapshot.len()];
         for (stats, slot) in self.pushed.iter().zip(&new_slots) {
             if let (Some(slot), true) = (slot, stats.count > 0) {
                 own[*slot].add(stats);
@@ -268,18 +273,24 @@ impl Work {
         }
         // where all rows are the worker's own, nothing of the snapshot is needed
         let local: Vec<Stats> = snapshot
-            .components
             .iter()
             .zip(&own)
             .map(|((_, total), own)| if total.count == own.count { own.clone() } else { total.clone() })
             .collect();
         self.sampler.load(&local);
         self.sampler.set_labels(labels);
-        self.names = snapshot.components.iter().map(|(id, _)| PieceName::Component(*id)).collect();
+        self.names = snapshot.iter().map(|(id, _)| PieceName::Component(*id)).collect();
         self.answered = own;
-        self.base_version = snapshot.version;
+        self.told = snapshot.into_iter().collect();
+        self.base_version = version;
         (self.cycle, self.alpha) = (reply.cycle, reply.alpha);
         local
+    }
+
+    /// The snapshot with what has not changed filled in.
+    fn complete(&mut self, snapshot: Snapshot) -> Vec<(ComponentId, Stats)> {
+        let mut known = |id| self.told.remove(&id).expect("what is left out was told before");
+        snapshot.components.into_iter().map(|(id, stats)| (id, stats.unwrap_or_else(|| known(id)))).collect()
     }
 
     /// The labels for the driver; with a final version also the most probable component of each row.
@@ -302,8 +313,8 @@ impl Work {
 }
 
 /// Statistics of no rows, of the kind the others are.
-fn empty_like(snapshot: &Snapshot, pushed: &[Stats]) -> Stats {
-    let example = snapshot.components.first().map(|(_, stats)| stats).or(pushed.first());
+fn empty_like(snapshot: &[(ComponentId, Stats)], pushed: &[Stats]) -> Stats {
+    let example = snapshot.first().map(|(_, stats)| stats).or(pushed.first());
     match example.map(|stats| &stats.sums) {
         Some(Sums::Dense(sums)) => Stats::empty_dense(sums.len()),
         _ => Stats::empty_counts(),

@@ -1,0 +1,190 @@
+//! A cycle at the coordinator: pushes are entered, births consolidated, α resampled, everyone answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Consolidation, Coordinator, Member, Schedule, family_of};
+use crate::consolidate::progressive::ConsolidateInfo;
+use crate::consolidate::{ComponentId, PieceKey, PieceName, ShardId, Weighed, hungarian, pooled, progressive};
+use crate::family::log_joint;
+use crate::message::codec::{encode_reply, encode_snapshot};
+use crate::message::{Push, Reply, Snapshot, Stamp};
+use crate::model::Alpha;
+use crate::node::{Address, CycleReport, Outbox};
+use crate::posterior::alpha::resample_alpha;
+use crate::rng::{Role, Seed, Stream};
+use crate::stats::Stats;
+
+impl Coordinator {
+    pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
+        let all_here = self.awaited.iter().all(|shard| self.waiting.contains_key(shard));
+        if all_here && !self.waiting.is_empty() {
+            self.absorb_waiting(out);
+        }
+    }
+
+    /// Absorbs all pushes that wait and answers them.
+    pub(super) fn absorb_waiting(&mut self, out: &mut Outbox) {
+        let pushes = std::mem::take(&mut self.waiting);
+        if self.is_rebuilding {
+            self.recall(&pushes);
+        }
+        let swept = pushes.values().filter(|(_, push)| push.joining.is_none()).count() as u64;
+        self.n_absorbed += swept;
+        self.moved += pushes.values().map(|(_, push)| push.moved).sum::<u64>();
+        // whoever joins has nothing yet
+        let has = |push: &Push| if push.joining.is_some() { 0 } else { push.base_version };
+        let stamps: Vec<(Stamp, u64)> = pushes.values().map(|(stamp, push)| (*stamp, has(push))).collect();
+        let births = self.enter(pushes);
+        let before = self.cycle;
+        let mut rng = self.stream(before + u64::from(swept > 0));
+        self.consolidate(births, &mut rng);
+        self.cycle = match self.options.schedule {
+            Schedule::Sync => self.cycle + u64::from(swept > 0),
+            Schedule::Async => self.n_absorbed / self.members.len().max(1) as u64,
+        }
+        .max(self.cycle);
+        if self.cycle > before {
+            self.close_cycle(&mut rng, out);
+        }
+        self.answer(&stamps, out);
+    }
+
+    /// The coordinator's stream is named by the cycle that closes, or under an asynchronous schedule by the number of the event.
+    pub(super) fn stream(&self, cycle: u64) -> Stream {
+        let event = match self.options.schedule {
+            Schedule::Sync => cycle,
+            Schedule::Async => self.version,
+        };
+        Seed::new(self.options.seed).stream(Role::Coordinator, self.pool.epoch(), event)
+    }
+
+    /// Enters contributions in worker order; what is new to the pool is returned in the same order.
+    fn enter(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
+        let mut births = Vec::new();
+        for (shard, (stamp, push)) in pushes {
+            let key = |name| PieceKey { shard, name };
+            if let Some(joining) = push.joining {
+                self.pool.take_out(shard);
+                let member = Member {
+                    incarnation: stamp.incarnation,
+                    sequence: 0,
+                    sum_log_base: joining.sum_log_base,
+                    reply: None,
+                };
+                self.members.insert(shard, member);
+            }
+            let member = self.members.get_mut(&shard).expect("it has joined");
+            member.sequence = stamp.sequence;
+            for (id, stats) in push.contributions {
+                let key = key(PieceName::Component(id));
+                if self.pool.knows(key) {
+                    self.pool.contribute(key, stats);
+                } else if self.pool.has(id) {
+                    self.pool.enter(key, Some(stats), id);
+                } else if stats.count > 0 {
+                    births.push((key, stats));
+                }
+            }
+            births.extend(push.births.into_iter().map(|(number, stats)| (key(PieceName::Birth(number)), stats)));
+        }
+        let family = family_of(&self.plan);
+        self.pool.settle(family);
+        births
+    }
+
+    fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, rng: &mut Stream) {
+        let family = family_of(&self.plan);
+        let (pool, alpha) = (&mut self.pool, self.alpha);
+        self.since_report += match self.options.consolidation {
+            Consolidation::Progressive => progressive::absorb(pool, births, family, alpha, rng),
+            Consolidation::Pooled => pooled::absorb(pool, births, family, alpha, rng),
+            Consolidation::Hungarian => hungarian::absorb(pool, births, family, alpha),
+        };
+    }
+
+    /// Resamples α and reports.
+    fn close_cycle(&mut self, rng: &mut Stream, out: &mut Outbox) {
+        let k = self.pool.live().count();
+        let n_rows = self.pool.live().map(|(_, total)| total.stats.count).sum::<i64>() as u64;
+        let sum_log_base = self.members.values().map(|member| member.sum_log_base).sum();
+        let log_joint =
+            log_joint(family_of(&self.plan), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base);
+        let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
+        out.reports.push(CycleReport {
+            cycle: self.cycle,
+            log_joint,
+            k,
+            alpha: self.alpha,
+            moved: std::mem::take(&mut self.moved),
+            births,
+            merges,
+            splits,
+        });
+        if self.options.alpha == Alpha::Auto {
+            self.alpha = resample_alpha(self.alpha, k as u64, n_rows, rng);
+        }
+    }
+
+    /// Answers pushes, each with what has changed since the version its worker has. Workers of one version share one snapshot.
+    fn answer(&mut self, stamps: &[(Stamp, u64)], out: &mut Outbox) {
+        self.version += 1;
+        self.note_changes();
+        let mut snapshots: BTreeMap<u64, Arc<[u8]>> = BTreeMap::new();
+        let is_last = self.wants_stop || self.cycle >= self.options.cycles;
+        for (stamp, has) in stamps {
+            let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has));
+            let renamed =
+                self.pool.pieces_of(stamp.shard).filter(|(name, _, owner)| *name != PieceName::Component(*owner));
+            let owners = renamed.map(|(name, _, owner)| (name, owner)).collect();
+            let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
+            let frame = encode_reply(*stamp, &reply, snapshot);
+            let family = family_of(&self.plan);
+            self.pool.fuse(stamp.shard, family);
+            self.members.get_mut(&stamp.shard).expect("it has pushed").reply = Some(frame.clone());
+            out.send(Address::Worker(stamp.shard), frame);
+            if is_last {
+                // nobody waits for it any more, whoever comes late is answered at once
+                self.released.insert(stamp.shard);
+                self.awaited.remove(&stamp.shard);
+            }
+        }
+        out.is_done = is_last && self.members.keys().all(|shard| self.released.contains(shard));
+    }
+
+    /// Notes which components are no longer as they were last told.
+    fn note_changes(&mut self) {
+        let mut told = std::mem::take(&mut self.told);
+        let now = |(id, total): (ComponentId, &Weighed)| match told.remove(&id) {
+            Some((stats, since)) if stats == total.stats => (id, (stats, since)),
+            _ => (id, (total.stats.clone(), self.version)),
+        };
+        self.told = self.pool.live().map(now).collect();
+    }
+
+    fn snapshot_since(&self, version: u64) -> Arc<[u8]> {
+        let news =
+            |(id, (stats, since)): (&ComponentId, &(Stats, u64))| (*id, (*since > version).then(|| stats.clone()));
+        let components = self.told.iter().map(news).collect();
+        encode_snapshot(&Snapshot { version: self.version, components }, family_of(&self.plan).snapshot_step())
+    }
+
+    /// Takes the live ids, α and cycle from the worker that had heard last.
+    fn recall(&mut self, pushes: &BTreeMap<ShardId, (Stamp, Push)>) {
+        self.is_rebuilding = false;
+        let newest = pushes.values().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
+        let Some((stamp, push)) = newest else { return };
+        let joining = push.joining.expect("a rebuild begins with full pushes");
+        (self.version, self.cycle) = (push.base_version, joining.cycle);
+        self.n_absorbed = joining.cycle * pushes.len() as u64;
+        if self.options.alpha == Alpha::Auto {
+            self.alpha = joining.alpha;
+        }
+        // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
+        let ids: Vec<ComponentId> = push.contributions.iter().map(|(id, _)| *id).collect();
+        for id in ids {
+            self.pool.keep_clear_of(id);
+            self.pool.enter(PieceKey { shard: stamp.shard, name: PieceName::Component(id) }, None, id);
+        }
+    }
+}

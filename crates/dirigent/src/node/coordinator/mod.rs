@@ -1,0 +1,275 @@
+//! The coordinator: it owns the pool and decides which pieces belong together. It never sees a row.
+//!
+//! Two schedules. Synchronous: when every member has pushed, first all contributions are entered, then the births in (worker, birth number)
+//! order, then all are answered. Asynchronous: each push is absorbed on arrival and answered at once, and while nothing waits the pool is refined.
+
+mod cycle;
+mod options;
+
+pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Address, Event, Frame, Node, Outbox};
+use crate::consolidate::progressive::ConsolidateInfo;
+use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
+use crate::error::Result;
+use crate::family::Conjugate;
+use crate::message::codec::{Message, decode, encode};
+use crate::message::{Hello, Plan, Push, Stamp};
+use crate::stats::Stats;
+use crate::sweep::Kernel;
+
+/// The node that owns the statistics.
+pub struct Coordinator {
+    options: CoordinatorOptions,
+    /// Workers that have said hello, before the plan.
+    hellos: BTreeMap<ShardId, Hello>,
+    plan: Option<Plan>,
+    pool: Pool,
+    members: BTreeMap<ShardId, Member>,
+    /// The components as they were last told, each with the version since which it is so.
+    told: BTreeMap<ComponentId, (Stats, u64)>,
+    /// Whom a synchronous cycle waits for.
+    awaited: BTreeSet<ShardId>,
+    /// Pushes that wait for the others.
+    waiting: BTreeMap<ShardId, (Stamp, Push)>,
+    /// Set until a coordinator that was lost has heard from everyone again.
+    is_rebuilding: bool,
+    alpha: f64,
+    version: u64,
+    cycle: u64,
+    /// Pushes absorbed so far under an asynchronous schedule.
+    n_absorbed: u64,
+    n_incarnations: u32,
+    /// The last incarnation a lost worker can have had: what it said may still be under way.
+    gone: BTreeMap<ShardId, u32>,
+    /// What happened since the last report.
+    since_report: ConsolidateInfo,
+    moved: u64,
+    wants_stop: bool,
+    /// Pushes absorbed at the last idle step.
+    n_absorbed_at_idle: u64,
+    released: BTreeSet<ShardId>,
+}
+
+/// A worker that has pushed.
+struct Member {
+    incarnation: u32,
+    sequence: u64,
+    sum_log_base: f64,
+    /// The answer to its last push, to be sent again if asked again.
+    reply: Option<Frame>,
+}
+
+impl Coordinator {
+    /// A coordinator that waits for its workers' hellos.
+    pub fn new(options: CoordinatorOptions) -> Self {
+        Self {
+            alpha: options.alpha.start(),
+            awaited: (0..options.n_workers).collect(),
+            hellos: BTreeMap::new(),
+            plan: None,
+            pool: Pool::new(0),
+            members: BTreeMap::new(),
+            told: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            // labels to start from are recalled as those of a lost coordinator are
+            is_rebuilding: options.has_start,
+            version: 0,
+            cycle: 0,
+            n_absorbed: 0,
+            n_incarnations: 0,
+            gone: BTreeMap::new(),
+            since_report: ConsolidateInfo::default(),
+            moved: 0,
+            wants_stop: false,
+            n_absorbed_at_idle: 0,
+            released: BTreeSet::new(),
+            options,
+        }
+    }
+
+    /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
+    pub fn rebuild(options: CoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+        let awaited = workers.iter().copied().collect();
+        let pool = Pool::new(n_restarts);
+        // above whatever the one before can have handed out
+        let n_incarnations = n_restarts << 24;
+        Self { plan: Some(plan), pool, awaited, is_rebuilding: true, n_incarnations, ..Self::new(options) }
+    }
+
+    /// The pool.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The plan, once there is one.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// Which push of each member has been absorbed last, and the answer to it.
+    pub fn absorbed(&self) -> impl Iterator<Item = (Stamp, Option<&Frame>)> {
+        let stamp = |(shard, member): (&ShardId, &Member)| Stamp {
+            shard: *shard,
+            incarnation: member.incarnation,
+            sequence: member.sequence,
+        };
+        self.members.iter().map(move |(shard, member)| (stamp((shard, member)), member.reply.as_ref()))
+    }
+
+    /// The pool, for tests that merge and split at the worst moment.
+    #[cfg(test)]
+    pub(super) fn pool_mut(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    fn new_incarnation(&mut self) -> u32 {
+        self.n_incarnations += 1;
+        self.n_incarnations
+    }
+
+    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+        let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
+        let (stamp, message) = decode(frame, stats_len)?;
+        match message {
+            Message::Hello(hello) => self.on_hello(stamp, hello, out),
+            Message::Push(push) => {
+                self.on_push(stamp, push, out);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
+        if self.plan.is_some() {
+            self.send_plan(stamp.shard, out);
+            return Ok(());
+        }
+        self.hellos.insert(stamp.shard, hello);
+        if self.hellos.len() == self.options.n_workers as usize {
+            self.plan = Some(self.make_plan()?);
+            for shard in std::mem::take(&mut self.hellos).into_keys() {
+                self.send_plan(shard, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn make_plan(&self) -> Result<Plan> {
+        let surveys = self.hellos.values().map(|hello| hello.survey.clone());
+        let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
+        let common = self.hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+        self.options.plan(&survey, common)
+    }
+
+    fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
+        let stamp = Stamp { shard, incarnation: self.new_incarnation(), sequence: 0 };
+        let plan = self.plan.clone().expect("there is a plan");
+        out.send(Address::Worker(shard), encode(stamp, &Message::Plan(plan)));
+    }
+
+    /// Next number: absorb. Same number: the same reply again. Anything else is from another life.
+    fn on_push(&mut self, stamp: Stamp, push: Push, out: &mut Outbox) {
+        if self.waiting.get(&stamp.shard).is_some_and(|(waiting, _)| *waiting == stamp) {
+            return;
+        }
+        let member = self.members.get(&stamp.shard);
+        let is_next = match member {
+            Some(member) if member.incarnation == stamp.incarnation => {
+                if stamp.sequence == member.sequence {
+                    if let Some(reply) = &member.reply {
+                        out.send(Address::Worker(stamp.shard), reply.clone());
+                    }
+                    return;
+                }
+                stamp.sequence == member.sequence + 1
+            }
+            Some(member) => push.joining.is_some() && stamp.incarnation > member.incarnation,
+            None => push.joining.is_some() && self.gone.get(&stamp.shard).is_none_or(|gone| stamp.incarnation > *gone),
+        };
+        let superseded =
+            self.waiting.get(&stamp.shard).is_some_and(|(waiting, _)| waiting.incarnation > stamp.incarnation);
+        if superseded || !is_next {
+            if member.is_none_or(|member| member.incarnation != stamp.incarnation) {
+                self.send_rejoin(stamp.shard, out);
+            }
+            return;
+        }
+        self.waiting.insert(stamp.shard, (stamp, push));
+        if self.options.schedule == Schedule::Sync || self.is_rebuilding {
+            self.awaited.insert(stamp.shard);
+            self.close_cycle_if_all_have_come(out);
+        } else {
+            self.absorb_waiting(out);
+        }
+    }
+
+    fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {
+        let stamp = Stamp { shard, incarnation: self.new_incarnation(), sequence: 0 };
+        out.send(Address::Worker(shard), encode(stamp, &Message::Rejoin));
+    }
+
+    fn on_lost(&mut self, shard: ShardId, out: &mut Outbox) {
+        self.gone.insert(shard, self.n_incarnations);
+        self.awaited.remove(&shard);
+        self.waiting.remove(&shard);
+        if self.members.remove(&shard).is_some() {
+            self.pool.take_out(shard);
+            let family = family_of(&self.plan);
+            self.pool.settle(family);
+        }
+        let all_released = !self.released.is_empty() && self.members.keys().all(|shard| self.released.contains(shard));
+        out.is_done = all_released;
+        if self.options.schedule == Schedule::Sync || self.is_rebuilding {
+            self.close_cycle_if_all_have_come(out);
+        }
+    }
+}
+
+/// The family of the plan, on which all work on the pool depends. Borrows the plan alone.
+fn family_of(plan: &Option<Plan>) -> &dyn Conjugate {
+    plan.as_ref().expect("there is a plan before there is anything to pool").model.conjugate()
+}
+
+impl Node for Coordinator {
+    fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
+        match event {
+            Event::Start => {
+                if self.is_rebuilding && self.plan.is_some() {
+                    self.awaited.clone().into_iter().for_each(|shard| self.send_rejoin(shard, out));
+                }
+                Ok(())
+            }
+            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Lost(shard) => {
+                self.on_lost(shard, out);
+                Ok(())
+            }
+            Event::Stop => {
+                self.wants_stop = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until every member has pushed once more.
+    fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
+        let is_due = self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64;
+        if self.options.schedule == Schedule::Async && is_due && !self.members.is_empty() && !self.is_rebuilding {
+            self.n_absorbed_at_idle = self.n_absorbed;
+            self.version += 1;
+            let mut rng = self.stream(self.cycle);
+            let family = family_of(&self.plan);
+            self.since_report += pooled::refine(&mut self.pool, pooled::DEFAULT_MOVES, family, self.alpha, &mut rng);
+        }
+        Ok(false)
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        // nothing: the workers' labels are the truth, and a new coordinator is rebuilt from their pushes
+        Vec::new()
+    }
+}

@@ -1,0 +1,72 @@
+//! What a coordinator is told before it begins.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::message::Plan;
+use crate::model::{Alpha, Model, ModelOptions};
+use crate::survey::Survey;
+use crate::sweep::Kernel;
+
+/// How births find their component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consolidation {
+    /// One by one (Algorithm 1).
+    Progressive,
+    /// One by one, then merge and split moves over the whole pool.
+    Pooled,
+    /// A worker's births at once, by the best matching.
+    Hungarian,
+}
+
+/// When pushes are absorbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// When all have come.
+    Sync,
+    /// As they come.
+    Async,
+}
+
+/// What a coordinator must know to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CoordinatorOptions {
+    /// Workers that take part from the beginning.
+    pub n_workers: u32,
+    /// What the user said of the model.
+    pub model: ModelOptions,
+    /// The concentration.
+    pub alpha: Alpha,
+    /// How births find their component.
+    pub consolidation: Consolidation,
+    /// When pushes are absorbed.
+    pub schedule: Schedule,
+    /// Cycles to run.
+    pub cycles: u64,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Sweeps between two pushes.
+    pub sweeps_per_cycle: u32,
+    /// Whether workers show their labels to the driver after every cycle.
+    pub shows_labels: bool,
+    /// The instructions to sweep with; `None`: the best that all workers have.
+    pub kernel: Option<Kernel>,
+    /// Whether the workers begin with labels, the same numbers for the same components, and not with rows that are in none.
+    pub has_start: bool,
+}
+
+impl CoordinatorOptions {
+    /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
+    pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
+        Ok(Plan {
+            model: Model::resolve(&self.model, survey)?,
+            kernel: self.kernel.unwrap_or(kernel),
+            seed: self.seed,
+            sweeps_per_cycle: self.sweeps_per_cycle,
+            shows_labels: self.shows_labels,
+            n_rows: survey.n_rows,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Data far from the origin: single precision has no digits left there, so rows are centred by a fixed offset before anything else.
+
+use dirigent::method::cgs::Chain;
+use dirigent::model::{Alpha, Model, ModelOptions};
+use dirigent::rng::{Role, Seed};
+use dirigent::rows::{Shard, Table};
+use dirigent::survey::Survey;
+use dirigent::sweep::{Kernel, sampler};
+
+const N_ROWS: usize = 400;
+const CYCLES: usize = 12;
+
+/// Overlapping clusters, standard deviation about 1 in all; multiples of 2⁻³⁰, so that a million can be added without rounding.
+fn rows(n_columns: usize) -> Vec<f64> {
+    let mut rng = Seed::new(3).stream(Role::Observer, 0, 0);
+    let mut number = |sd: f64| (rng.normal() * sd * f64::from(1 << 30)).round() / f64::from(1 << 30);
+    let spread = 2.0 / (n_columns as f64).sqrt();
+    let centres: Vec<f64> = (0..8 * n_columns).map(|_| number(spread)).collect();
+    (0..N_ROWS * n_columns).map(|ix| centres[(ix / n_columns % 8) * n_columns + ix % n_columns] + number(0.5)).collect()
+}
+
+/// The labels after some sweeps with everything chosen from the data.
+fn labels(table: Table, kernel: Kernel) -> Vec<u32> {
+    let shard = Shard::of_table(table);
+    let model = Model::resolve(&ModelOptions::default(), &Survey::of(&shard)).expect("a model");
+    let mut chain = Chain::new(&model, sampler(&model, shard, kernel), Alpha::fixed(1.0).expect("positive"), 7);
+    (0..CYCLES).for_each(|_| {
+        chain.step();
+    });
+    assert!(chain.k() > 1, "one component says nothing");
+    chain.labels().to_vec()
+}
+
+fn kernels() -> impl Iterator<Item = Kernel> {
+    [Kernel::Portable, Kernel::best()].into_iter()
+}
+
+#[test]
+fn labels_are_those_of_the_centred_data() {
+    for n_columns in [2, 48] {
+        let centred = rows(n_columns);
+        let far: Vec<f64> = centred.iter().map(|x| x + 1e6).collect();
+        for kernel in kernels() {
+            let expected = labels(Table::from_f64(n_columns, centred.clone()), kernel);
+            assert_eq!(labels(Table::from_f64(n_columns, far.clone()), kernel), expected, "D = {n_columns}, {kernel}");
+        }
+    }
+}
+
+/// Singles are widened before they are centred, so what they cannot hold is lost in the file, never in the fit.
+#[test]
+fn labels_of_singles_are_those_of_the_same_numbers_as_doubles() {
+    for n_columns in [2, 48] {
+        let singles: Vec<f32> = rows(n_columns).iter().map(|x| (1000.0 + x) as f32).collect();
+        let doubles: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
+        for kernel in kernels() {
+            let expected = labels(Table::from_f64(n_columns, doubles.clone()), kernel);
+            assert_eq!(labels(Table::from_f32(n_columns, singles.clone()), kernel), expected, "D = {n_columns}");
+        }
+    }
+}
