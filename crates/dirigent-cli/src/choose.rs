@@ -9,7 +9,7 @@ use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::CoordinatorOptions;
 use dirigent::sweep::Kernel;
-use dirigent::{InputError, Result};
+use dirigent::{Error, InputError, Result};
 
 use crate::args::{EngineArg, EngineArgs, FitArgs};
 
@@ -28,6 +28,7 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
             ("--schedule", method.schedule.is_some()),
             ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
             ("--engine", args.engine.engine.is_some()),
+            (args.engine.simulation_option().unwrap_or_default(), args.engine.simulation_option().is_some()),
         ] {
             refuse(is_given, option, "--method cgs, which is one worker on one thread", "choose another --method")?;
         }
@@ -110,6 +111,17 @@ fn engine(args: &EngineArgs, threads: Option<u32>, seed: u64, n_workers: u32) ->
         cost: args.row_cost.map_or(usual.cost, |worker| Cost::PerRow { worker, coordinator: 0.0 }),
         ..usual
     };
-    simulation.check(n_workers as usize)?;
+    simulation.check(n_workers as usize).map_err(named_as_option)?;
     Ok(Engine::Simulated(Box::new(simulation)))
+}
+
+/// The library speaks of a `field`, the user typed an --option of the same name.
+fn named_as_option(error: Error) -> Error {
+    match error {
+        Error::Input(mut error) => {
+            error.problem = error.problem.replacen('`', "--", 1).replacen('`', "", 1);
+            Error::Input(error)
+        }
+        other => other,
+    }
 }

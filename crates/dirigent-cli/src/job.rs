@@ -45,7 +45,7 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary>
     let n_rows = job.shard.n_rows();
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws, n_rows)).transpose()?;
     let progress = Progress::new(output.console(), n_rows, job.options.cycles());
-    let mut recorder = Recorder { trace: run_dir.trace()?, draws, progress, bytes: 0, messages: 0 };
+    let mut recorder = Recorder { trace: run_dir.trace()?, draws, progress };
     let start = Instant::now();
     let outcome = method::run(job.shard, job.model, job.options, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
@@ -53,9 +53,13 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary>
     let (outcome, totals) = outcome?;
     recorder.draws.map(NpyWriter::finish).transpose()?;
     run_dir.write_labels(&outcome.labels, &outcome.certainty)?;
-    totals.map_or(Ok(()), |totals| run_dir.write_workers(&totals, &job.options.shards(job.shard)))?;
+    let (mut bytes, mut messages) = (0, 0);
+    if let Some(totals) = totals {
+        run_dir.write_workers(&totals, &job.options.shards(job.shard))?;
+        (bytes, messages) = (totals.bytes, totals.messages);
+    }
     let summary = summarize(job, &outcome);
-    Ok(Summary { seconds, bytes: recorder.bytes, messages: recorder.messages, ..summary })
+    Ok(Summary { seconds, bytes, messages, ..summary })
 }
 
 fn summarize(job: &Job<'_>, outcome: &Outcome) -> Summary {
@@ -83,14 +87,10 @@ struct Recorder {
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
     progress: Progress,
-    bytes: u64,
-    messages: u64,
 }
 
 impl Observer for Recorder {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-        self.bytes += info.bytes;
-        self.messages += info.messages;
         self.progress.on_cycle(info);
         self.trace.write(info)
     }

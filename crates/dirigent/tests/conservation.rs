@@ -102,8 +102,8 @@ fn random_simulation(n_workers: u32, rng: &mut Stream) -> Simulation {
     }
 }
 
-/// One random schedule; the number of events that were checked.
-fn conserve(seed: u64) -> u64 {
+/// One random schedule; the number of events that were checked, and whether all came to rest before the last frame was gone.
+fn conserve(seed: u64) -> (u64, bool) {
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
     let n_workers = 2 + rng.below(3) as u32;
     let is_text = rng.below(2) == 0;
@@ -130,19 +130,26 @@ fn conserve(seed: u64) -> u64 {
     let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
     let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
     let mut coordinator = Coordinator::new(options);
-    let (mut witness, mut n_events) = (Witness::default(), 0);
+    let (mut witness, mut n_events, mut n_rests) = (Witness::default(), 0, 0);
     let described = format!("seed {seed}: {simulation:?}");
     run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut Nobody, &mut |moment| {
         n_events += 1;
         let verdict = witness.check(moment.coordinator, moment.workers);
         assert_eq!(verdict, Ok(()), "event {n_events} at {} of {described}", moment.at);
+        if moment.in_flight == 0 && moment.workers.iter().flatten().all(Worker::is_done) {
+            n_rests += 1;
+            let verdict = witness.check_at_rest(moment.coordinator, moment.workers);
+            assert_eq!(verdict, Ok(()), "at rest, event {n_events} of {described}");
+        }
     })
     .unwrap_or_else(|error| panic!("{error}: {described}"));
-    n_events
+    (n_events, n_rests > 0)
 }
 
 #[test]
 fn pool_equals_labels_after_any_schedule() {
-    let n_events: u64 = (0..300).map(conserve).sum();
-    assert!(n_events > 20_000, "only {n_events} events were checked");
+    let (n_events, rested): (Vec<u64>, Vec<bool>) = (0..300).map(conserve).unzip();
+    assert!(n_events.iter().sum::<u64>() > 20_000, "few events were checked");
+    // a doubled frame may be under way to the very end
+    assert!(rested.iter().filter(|rested| **rested).count() > 270, "few schedules were checked at rest");
 }

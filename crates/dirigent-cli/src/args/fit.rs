@@ -10,7 +10,7 @@ use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 /// Fit a model to data and write labels, trace and settings to a run folder.
 ///
 /// The run folder gets run.json (settings as used and a summary), trace.csv (a line a cycle, while the run goes on), labels.npy,
-/// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), and draws.npy with --draws.
+/// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), draws.npy with --draws, and workers.csv.
 /// Labels are the most probable component of each row under the final model, numbered by falling size.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
@@ -61,8 +61,6 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) method: MethodArgs,
     /// How often every row is visited
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) cycles: u64,
@@ -87,6 +85,9 @@ pub(crate) struct RunArgs {
     /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) kernel: String,
+    // last, because its help heading covers all that follows
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -2,10 +2,12 @@
 //!
 //! The driver here makes the nodes, runs them on an engine and collects what is only looked at: labels for VI, draws and the result.
 
+use std::collections::HashMap;
+
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::simulated::{self, Respawn, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::message::codec::{Message, decode};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
@@ -179,20 +181,24 @@ impl<'a> Collector<'a> {
 
     fn finish(mut self) -> Result<Outcome> {
         self.pass_on()?;
-        let last = self.last.unwrap_or_default();
-        let state = numbered_by_size(&self.state);
-        let k = state.iter().max().map_or(0, |&largest| largest as usize + 1);
-        // labels are numbered as the state is
-        let mut numbers = std::collections::HashMap::new();
-        for (id, number) in self.state.iter().zip(&state) {
-            numbers.insert(*id, *number);
+        let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
+        if missing > 0 {
+            let problem = format!("{missing} rows have no label: their workers were lost and did not return");
+            return Err(Error::Io { doing: "the run".to_owned(), source: std::io::Error::other(problem) });
         }
-        let label = |assigned: &Option<(ComponentId, f32)>| {
-            assigned.map_or(0, |(id, _)| numbers.get(&Some(id)).copied().unwrap_or(0))
-        };
+        let last = self.last.unwrap_or_default();
+        // a row whose worker joined at the very end has not been swept: its state is its most probable component
+        let assigned: Vec<(ComponentId, f32)> = self.assigned.into_iter().flatten().collect();
+        let swept = self.state.iter().zip(&assigned).map(|(state, (id, _))| Some(state.unwrap_or(*id)));
+        let state_ids: Vec<Option<ComponentId>> = swept.collect();
+        let state = numbered_by_size(&state_ids);
+        let numbers: HashMap<Option<ComponentId>, u32> = state_ids.into_iter().zip(state.iter().copied()).collect();
+        let k = numbers.len();
+        // every component of the last snapshot has rows, so it has a number
+        let label = |(id, _): &(ComponentId, f32)| numbers.get(&Some(*id)).copied().expect("a component with rows");
         Ok(Outcome {
-            labels: self.assigned.iter().map(label).collect(),
-            certainty: self.assigned.iter().map(|assigned| assigned.map_or(0.0, |(_, certainty)| certainty)).collect(),
+            labels: assigned.iter().map(label).collect(),
+            certainty: assigned.iter().map(|(_, certainty)| *certainty).collect(),
             state,
             k,
             log_joint: last.log_joint,
@@ -226,13 +232,12 @@ impl Driver for Collector<'_> {
 
 /// Components numbered by falling size, ties by id.
 fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
-    let mut sizes = std::collections::HashMap::new();
+    let mut sizes = HashMap::new();
     for id in state {
         *sizes.entry(*id).or_insert(0u64) += 1;
     }
     let mut ids: Vec<_> = sizes.iter().map(|(id, size)| (std::cmp::Reverse(*size), *id)).collect();
     ids.sort_unstable();
-    let numbers: std::collections::HashMap<_, _> =
-        ids.iter().enumerate().map(|(number, (_, id))| (*id, number as u32)).collect();
+    let numbers: HashMap<_, _> = ids.iter().enumerate().map(|(number, (_, id))| (*id, number as u32)).collect();
     state.iter().map(|id| numbers[id]).collect()
 }

@@ -95,6 +95,11 @@ impl Worker {
         work.sampler.labels().iter().map(|&label| work.names.get(label as usize).copied()).collect()
     }
 
+    /// Whether it has had its last answer, and rests.
+    pub fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     /// The rows.
     pub fn shard(&self) -> &Shard {
         &self.shard

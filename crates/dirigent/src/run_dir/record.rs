@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::engine::simulated::Simulation;
 use crate::io::synthetic::MixtureLaw;
 use crate::io::{DataFile, DataSet, Selection};
 use crate::method::MethodOptions;
@@ -125,6 +126,10 @@ pub struct RunOptions {
     pub engine: Option<&'static str>,
     /// Threads, where the engine has them. They never change labels.
     pub threads: Option<usize>,
+    /// The virtual cluster, where the engine simulates one.
+    pub simulation: Option<Simulation>,
+    /// Whether the run began with labels (`--start`).
+    pub has_start: bool,
     /// The states that are kept.
     pub draws: Option<DrawsRecord>,
 }
@@ -168,6 +173,14 @@ impl RunOptions {
                 Engine::Threads(threads) => Some(threads),
                 Engine::Simulated(_) => None,
             }),
+            simulation: distributed.and_then(|options| match &options.engine {
+                Engine::Threads(_) => None,
+                Engine::Simulated(simulation) => Some((**simulation).clone()),
+            }),
+            has_start: match options {
+                MethodOptions::Cgs(options) => options.start.is_some(),
+                MethodOptions::Distributed(options) => options.start.is_some(),
+            },
             draws,
         }
     }

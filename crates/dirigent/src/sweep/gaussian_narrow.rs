@@ -52,8 +52,7 @@ impl<const D: usize> Panel<D> {
     #[inline(always)]
     fn score<A: Arithmetic>(&self, row: &[f32; D]) -> [f32; LANES] {
         let mut distances = [0.0f32; LANES];
-        for column in 0..D {
-            let (x, means) = (row[column], self.means[column]);
+        for (&x, &means) in row.iter().zip(&self.means) {
             for lane in 0..LANES {
                 let difference = x - means[lane];
                 distances[lane] = A::mul_add(difference, difference, distances[lane]);
@@ -107,9 +106,8 @@ impl<const D: usize> GaussianNarrowScorer<D> {
         let rows = self.prior_rows + count as f64;
         let (sums, inverse) = (&self.sums[slot], 1.0 / rows);
         let mut distance = 0.0;
-        for column in 0..D {
-            let x = self.row[column];
-            let difference = x - (sums[column] - taken_out * x) * inverse;
+        for (x, sum) in self.row.iter().zip(sums) {
+            let difference = x - (sum - taken_out * x) * inverse;
             distance += difference * difference;
         }
         self.log_bases.of(count) - scale(self.half_precision, rows) * distance
@@ -118,9 +116,8 @@ impl<const D: usize> GaussianNarrowScorer<D> {
     #[inline(always)]
     fn change(&mut self, slot: usize, sign: f64) {
         self.counts[slot] += sign as i64;
-        let sums = &mut self.sums[slot];
-        for column in 0..D {
-            sums[column] += sign * self.row[column];
+        for (sum, x) in self.sums[slot].iter_mut().zip(&self.row) {
+            *sum += sign * x;
         }
         self.write_table(slot);
     }
@@ -134,8 +131,8 @@ impl<const D: usize> GaussianNarrowScorer<D> {
         }
         let rows = self.prior_rows + count as f64;
         let (sums, inverse) = (&self.sums[slot], 1.0 / rows);
-        for column in 0..D {
-            put(&mut panel.means[column], lane, (sums[column] * inverse) as f32);
+        for (means, sum) in panel.means.iter_mut().zip(sums) {
+            put(means, lane, (sum * inverse) as f32);
         }
         put(&mut panel.constants, lane, self.log_bases.of(count) as f32);
         put(&mut panel.scales, lane, scale(self.half_precision, rows) as f32);

@@ -112,7 +112,7 @@ impl MultinomialScorer {
             for tokens in tokens.chunks(factors) {
                 for token in tokens {
                     let counts = words.narrow(token.word, first_vector);
-                    multiply_in(&mut products, counts, token.addend, |count| f32::from(count));
+                    multiply_in(&mut products, counts, token.addend, f32::from);
                 }
                 split(&mut products, &mut exponents);
             }

@@ -1,10 +1,12 @@
 //! What a simulated cluster is like.
 
+use serde::Serialize;
+
 use crate::consolidate::ShardId;
 use crate::error::{InputError, Result};
 
 /// A cluster, its network and what goes wrong in it. The default is a faultless data-centre network of 0.2 ms and 10 Gbit/s.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulation {
     /// Everything random here is derived from it.
     pub seed: u64,
@@ -58,7 +60,7 @@ impl Default for Simulation {
 }
 
 /// The death of a worker, and its return.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Crash {
     /// Who dies.
     pub worker: ShardId,
@@ -69,7 +71,7 @@ pub struct Crash {
 }
 
 /// How long an event takes on the virtual clock.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Cost {
     /// The processor time it takes here, for projections.
     Measured,
@@ -83,7 +85,7 @@ pub enum Cost {
 }
 
 /// When workers are asked for a checkpoint. Only those are asked that are going to need it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Checkpoints {
     /// After every report; a worker in the middle of an event: after that event. A crash comes first.
     EveryReport,
@@ -114,7 +116,7 @@ impl Simulation {
             "`checkpoints` must be at least 1 event apart, got 0".to_owned()
         })?;
         if let Cost::PerRow { worker, coordinator } = self.cost {
-            number("cost per row", worker, is_time(worker), "at least 0")?;
+            number("row-cost", worker, is_time(worker), "at least 0")?;
             number("cost per event", coordinator, is_time(coordinator), "at least 0")?;
         }
         let known = |field: &str, shard: ShardId| {

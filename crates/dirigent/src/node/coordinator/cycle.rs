@@ -17,15 +17,17 @@ use crate::stats::Stats;
 
 impl Coordinator {
     pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
-        let all_here = self.awaited.iter().all(|shard| self.waiting.contains_key(shard));
+        let is_here = |shard: &ShardId| self.waiting.contains_key(shard);
+        let all_here =
+            if self.is_in_step() { self.awaited.iter().all(is_here) } else { self.members.keys().all(is_here) };
         if all_here && !self.waiting.is_empty() {
-            self.absorb_waiting(out);
+            let pushes = std::mem::take(&mut self.waiting);
+            self.absorb(pushes, out);
         }
     }
 
-    /// Absorbs all pushes that wait and answers them.
-    pub(super) fn absorb_waiting(&mut self, out: &mut Outbox) {
-        let pushes = std::mem::take(&mut self.waiting);
+    /// Absorbs pushes and answers them.
+    pub(super) fn absorb(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>, out: &mut Outbox) {
         if self.is_rebuilding {
             self.recall(&pushes);
         }
@@ -36,18 +38,26 @@ impl Coordinator {
         let has = |push: &Push| if push.joining.is_some() { 0 } else { push.base_version };
         let stamps: Vec<(Stamp, u64)> = pushes.values().map(|(stamp, push)| (*stamp, has(push))).collect();
         let births = self.enter(pushes);
-        let before = self.cycle;
-        let mut rng = self.stream(before + u64::from(swept > 0));
+        let next = self.next_cycle(swept);
+        let mut rng = self.stream(next);
         self.consolidate(births, &mut rng);
-        self.cycle = match self.options.schedule {
-            Schedule::Sync => self.cycle + u64::from(swept > 0),
-            Schedule::Async => self.n_absorbed / self.members.len().max(1) as u64,
-        }
-        .max(self.cycle);
-        if self.cycle > before {
+        self.has_closed |= swept > 0 && self.is_closing();
+        if next > self.cycle {
+            self.cycle = next;
             self.close_cycle(&mut rng, out);
         }
         self.answer(&stamps, out);
+    }
+
+    /// The cycle that pushes close, of which so many come from a sweep. Workers at their own pace have closed one when each has pushed
+    /// once more on average; the last one they close together.
+    fn next_cycle(&self, swept: u64) -> u64 {
+        let is_common = self.options.schedule == Schedule::Sync || self.is_closing();
+        match swept {
+            0 => self.cycle,
+            _ if is_common => self.cycle + 1,
+            _ => (self.n_absorbed / self.members.len() as u64).clamp(self.cycle, self.options.cycles - 1),
+        }
     }
 
     /// The coordinator's stream is named by the cycle that closes, or under an asynchronous schedule by the number of the event.
@@ -131,9 +141,9 @@ impl Coordinator {
         self.version += 1;
         self.note_changes();
         let mut snapshots: BTreeMap<u64, Arc<[u8]>> = BTreeMap::new();
-        let is_last = self.wants_stop || self.cycle >= self.options.cycles;
+        let is_last = self.has_closed;
         for (stamp, has) in stamps {
-            let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has));
+            let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last));
             let renamed =
                 self.pool.pieces_of(stamp.shard).filter(|(name, _, owner)| *name != PieceName::Component(*owner));
             let owners = renamed.map(|(name, _, owner)| (name, owner)).collect();
@@ -144,12 +154,15 @@ impl Coordinator {
             self.members.get_mut(&stamp.shard).expect("it has pushed").reply = Some(frame.clone());
             out.send(Address::Worker(stamp.shard), frame);
             if is_last {
-                // nobody waits for it any more, whoever comes late is answered at once
                 self.released.insert(stamp.shard);
                 self.awaited.remove(&stamp.shard);
             }
         }
-        out.is_done = is_last && self.members.keys().all(|shard| self.released.contains(shard));
+        out.is_done = self.is_done();
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.has_closed && self.members.keys().all(|shard| self.released.contains(shard))
     }
 
     /// Notes which components are no longer as they were last told.
@@ -162,11 +175,13 @@ impl Coordinator {
         self.told = self.pool.live().map(now).collect();
     }
 
-    fn snapshot_since(&self, version: u64) -> Arc<[u8]> {
+    /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
+    fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
+        let (version, step) = if is_last { (0, None) } else { (version, family_of(&self.plan).snapshot_step()) };
         let news =
             |(id, (stats, since)): (&ComponentId, &(Stats, u64))| (*id, (*since > version).then(|| stats.clone()));
         let components = self.told.iter().map(news).collect();
-        encode_snapshot(&Snapshot { version: self.version, components }, family_of(&self.plan).snapshot_step())
+        encode_snapshot(&Snapshot { version: self.version, components }, step)
     }
 
     /// Takes the live ids, α and cycle from the worker that had heard last.

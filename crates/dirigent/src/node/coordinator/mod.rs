@@ -50,6 +50,9 @@ pub struct Coordinator {
     wants_stop: bool,
     /// Pushes absorbed at the last idle step.
     n_absorbed_at_idle: u64,
+    /// Whether the last common answer has been given; whoever comes later is answered at once.
+    has_closed: bool,
+    /// Whom the last answer was sent to.
     released: BTreeSet<ShardId>,
 }
 
@@ -85,6 +88,7 @@ impl Coordinator {
             moved: 0,
             wants_stop: false,
             n_absorbed_at_idle: 0,
+            has_closed: false,
             released: BTreeSet::new(),
             options,
         }
@@ -198,13 +202,26 @@ impl Coordinator {
             }
             return;
         }
-        self.waiting.insert(stamp.shard, (stamp, push));
-        if self.options.schedule == Schedule::Sync || self.is_rebuilding {
-            self.awaited.insert(stamp.shard);
-            self.close_cycle_if_all_have_come(out);
+        self.awaited.insert(stamp.shard);
+        // what waits of an earlier life is no longer true
+        self.waiting.remove(&stamp.shard);
+        if !self.is_in_step() && (push.joining.is_some() || !self.is_closing()) {
+            self.absorb(BTreeMap::from([(stamp.shard, (stamp, push))]), out);
         } else {
-            self.absorb_waiting(out);
+            self.waiting.insert(stamp.shard, (stamp, push));
+            self.close_cycle_if_all_have_come(out);
         }
+    }
+
+    /// Whether all members push before any is answered.
+    fn is_in_step(&self) -> bool {
+        self.options.schedule == Schedule::Sync || self.is_rebuilding
+    }
+
+    /// Whether the next common answer is the last one. Under an asynchronous schedule too, workers end together: their labels are then
+    /// in one vocabulary, that of the last snapshot.
+    fn is_closing(&self) -> bool {
+        self.wants_stop || self.cycle + 1 >= self.options.cycles
     }
 
     fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {
@@ -221,11 +238,8 @@ impl Coordinator {
             let family = family_of(&self.plan);
             self.pool.settle(family);
         }
-        let all_released = !self.released.is_empty() && self.members.keys().all(|shard| self.released.contains(shard));
-        out.is_done = all_released;
-        if self.options.schedule == Schedule::Sync || self.is_rebuilding {
-            self.close_cycle_if_all_have_come(out);
-        }
+        out.is_done = self.is_done();
+        self.close_cycle_if_all_have_come(out);
     }
 }
 
@@ -258,7 +272,7 @@ impl Node for Coordinator {
     /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until every member has pushed once more.
     fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
         let is_due = self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64;
-        if self.options.schedule == Schedule::Async && is_due && !self.members.is_empty() && !self.is_rebuilding {
+        if !self.is_in_step() && is_due && !self.members.is_empty() && !self.is_closing() {
             self.n_absorbed_at_idle = self.n_absorbed;
             self.version += 1;
             let mut rng = self.stream(self.cycle);
