@@ -106,7 +106,9 @@ impl Coordinator {
     fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, rng: &mut Stream) {
         let family = family_of(&self.plan);
         let (pool, alpha) = (&mut self.pool, self.alpha);
-        self.since_report += match self.options.consolidation {
+        // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
+        let consolidation = if self.has_closed { Consolidation::Progressive } else { self.options.consolidation };
+        self.since_report += match consolidation {
             Consolidation::Progressive => progressive::absorb(pool, births, family, alpha, rng),
             Consolidation::Pooled => pooled::absorb(pool, births, family, alpha, rng),
             Consolidation::Hungarian => hungarian::absorb(pool, births, family, alpha),
