@@ -1,5 +1,4 @@
-//! Drawing a slot from its log-weights: no logarithm, no store of a running sum, short chains of dependent additions, no branch
-//! that depends on where the draw falls.
+//! Drawing a slot from its log-weights: no logarithm, no store of a running sum, short chains of dependent additions.
 //!
 //! The order in which a draw by inversion passes the slots is free. The row's own component comes first: most rows stay, and then
 //! nothing else is looked at. The others are passed lane by lane: first the lane is found from [`LANES`] sums, then the block
@@ -178,17 +177,17 @@ impl Draw {
     }
 }
 
-/// How many of the running sums do not exceed `target`, and what is left of it beyond them. Without a branch: where a draw falls
-/// cannot be predicted.
+/// The first index at which the running sum exceeds `target`, or `N`; and what is left of `target` there.
 #[inline(always)]
 fn pass<const N: usize>(sums: [f64; N], target: f64) -> (usize, f64) {
-    let mut running = sums;
-    for ix in 1..N {
-        running[ix] += running[ix - 1];
+    let mut rest = target;
+    for (ix, sum) in sums.into_iter().enumerate() {
+        if rest < sum {
+            return (ix, rest);
+        }
+        rest -= sum;
     }
-    let n_passed = running.iter().map(|&sum| usize::from(sum <= target)).sum();
-    let passed = if n_passed == 0 { 0.0 } else { running[n_passed - 1] };
-    (n_passed, target - passed)
+    (N, rest)
 }
 
 /// A sum by halves: short chains of additions.

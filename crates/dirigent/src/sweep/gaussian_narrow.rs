@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::batch::Scorer;
+use super::batch::{Scorer, mask};
 use super::kernel::{Arithmetic, LANES, lanes};
 use super::log_base::LogBases;
 use crate::family::{Conjugate, GaussianFixed};
@@ -69,13 +69,6 @@ fn scale(half_precision: f64, rows: f64) -> f64 {
     half_precision * rows / (rows + 1.0)
 }
 
-/// Writes a whole vector, because the next row reads whole vectors: one that was written in part is slow to read.
-#[inline(always)]
-fn put(vector: &mut [f32; LANES], lane: usize, x: f32) {
-    let before = *vector;
-    *vector = lanes(|ix| if ix as u32 == lane as u32 { x } else { before[ix] });
-}
-
 impl<const D: usize> GaussianNarrowScorer<D> {
     pub(crate) fn new(family: GaussianFixed) -> Self {
         assert!(family.stats_len() <= D, "{} columns for {D}", family.stats_len());
@@ -132,10 +125,10 @@ impl<const D: usize> GaussianNarrowScorer<D> {
         let rows = self.prior_rows + count as f64;
         let (sums, inverse) = (&self.sums[slot], 1.0 / rows);
         for (means, sum) in panel.means.iter_mut().zip(sums) {
-            put(means, lane, (sum * inverse) as f32);
+            means[lane] = (sum * inverse) as f32;
         }
-        put(&mut panel.constants, lane, self.log_bases.of(count) as f32);
-        put(&mut panel.scales, lane, scale(self.half_precision, rows) as f32);
+        panel.constants[lane] = self.log_bases.of(count) as f32;
+        panel.scales[lane] = scale(self.half_precision, rows) as f32;
     }
 
     /// Leaves exactly the prior, not the prior up to rounding.
@@ -200,14 +193,10 @@ impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
     fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]) {
         self.read(shard.row(rows.start));
         let row = self.row.map(|x| x as f32);
-        // by comparison, not by a write: a vector that was just written in part is slow to read
-        let mut slots: [u32; LANES] = lanes(|lane| lane as u32);
-        let own = own[0];
         for (scores, panel) in scores.iter_mut().zip(&self.table) {
-            let of_panel = panel.score::<A>(&row);
-            *scores = lanes(|lane| if slots[lane] == own { f32::NEG_INFINITY } else { of_panel[lane] });
-            slots = slots.map(|slot| slot + LANES as u32);
+            *scores = panel.score::<A>(&row);
         }
+        mask(own, scores);
     }
 
     #[inline(always)]

@@ -243,6 +243,9 @@ impl Coordinator {
     }
 }
 
+/// For each so many components, idle steps are one more cycle apart: the table of their pairs takes 50 ms for a thousand.
+const COMPONENTS_A_CYCLE: u64 = 100;
+
 /// The family of the plan, on which all work on the pool depends. Borrows the plan alone.
 fn family_of(plan: &Option<Plan>) -> &dyn Conjugate {
     plan.as_ref().expect("there is a plan before there is anything to pool").model.conjugate()
@@ -269,9 +272,11 @@ impl Node for Coordinator {
         }
     }
 
-    /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until every member has pushed once more.
+    /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until every member has pushed once more, and
+    /// longer when there are many components.
     fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
-        let is_due = self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64;
+        let cycles_apart = 1 + self.told.len() as u64 / COMPONENTS_A_CYCLE;
+        let is_due = self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64 * cycles_apart;
         if !self.is_in_step() && is_due && !self.members.is_empty() && !self.is_closing() {
             self.n_absorbed_at_idle = self.n_absorbed;
             self.version += 1;
