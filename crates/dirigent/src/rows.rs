@@ -94,11 +94,6 @@ impl CountTable {
         self.starts.len() - 1
     }
 
-    /// The number of stored entries.
-    pub fn n_entries(&self) -> usize {
-        self.words.len()
-    }
-
     fn row(&self, row_ix: usize) -> CountRow<'_> {
         let entries = self.starts[row_ix]..self.starts[row_ix + 1];
         CountRow { words: &self.words[entries.clone()], counts: &self.counts[entries] }

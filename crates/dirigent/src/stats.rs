@@ -70,6 +70,12 @@ impl Stats {
         }
     }
 
+    /// The same sums, only what is not zero held: for sums that are counts.
+    #[must_use]
+    pub fn to_sparse(&self) -> Self {
+        Self { count: self.count, sums: Sums::Counts(self.to_counts()) }
+    }
+
     /// The dense sums; panics for sparse ones (a family knows which it uses).
     #[inline]
     pub fn dense(&self) -> &[f64] {

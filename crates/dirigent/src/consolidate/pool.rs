@@ -217,16 +217,6 @@ impl Pool {
         (left_id, right_id)
     }
 
-    /// Moves one piece to another owner, which may be new.
-    pub fn assign(&mut self, key: PieceKey, owner: ComponentId) {
-        let before = self.pieces[&key].owner;
-        if let Some(component) = self.components.get_mut(&before) {
-            component.pieces.remove(&key);
-            self.stale.insert(before, Change::Any);
-        }
-        self.give(BTreeSet::from([key]), owner);
-    }
-
     fn give(&mut self, mut pieces: BTreeSet<PieceKey>, owner: ComponentId) {
         for key in &pieces {
             self.pieces.get_mut(key).expect("owned pieces are in the ledger").owner = owner;
@@ -279,7 +269,7 @@ pub(super) fn sum_of(first: Stats, others: &[&Stats], family: &dyn Conjugate) ->
     let is_dense_detour = matches!(first.sums, Sums::Counts(_)) && others.len() > 3;
     let mut total = if is_dense_detour { first.to_dense(family.stats_len()) } else { first };
     others.iter().for_each(|stats| total.add(stats));
-    if is_dense_detour { Stats { count: total.count, sums: Sums::Counts(total.to_counts()) } } else { total }
+    if is_dense_detour { total.to_sparse() } else { total }
 }
 
 #[cfg(test)]

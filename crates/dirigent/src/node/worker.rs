@@ -243,8 +243,7 @@ impl Work {
         let used = contributions.iter().rposition(|stats| stats.count > 0).map_or(0, |last| last + 1);
         contributions.truncate(used.max(self.names.len()));
         if self.plan.model.conjugate().has_counts() {
-            let sparse = |stats: Stats| Stats { count: stats.count, sums: Sums::Counts(stats.to_counts()) };
-            contributions = contributions.into_iter().map(sparse).collect();
+            contributions.iter_mut().for_each(|stats| *stats = stats.to_sparse());
         }
         contributions
     }
