@@ -35,6 +35,7 @@ pub mod consolidate;
 pub mod engine;
 pub mod error;
 pub mod family;
+pub mod halves;
 pub mod io;
 pub mod message;
 pub mod method;

@@ -18,6 +18,8 @@ pub enum Role {
     Coordinator = 2,
     /// Data made by `synth` and `demo`.
     Synthetic = 3,
+    /// The cut with which the halves of a component begin.
+    Halves = 5,
     /// Whatever is only looked at: samples for the report, tests.
     Observer = 4,
 }
@@ -37,8 +39,19 @@ impl Seed {
         Self { seed, chain: 0 }
     }
 
+    /// The stream of a generation of halves of a component, the same for all workers.
+    pub fn halves(self, epoch: u32, number: u64, generation: u32) -> Stream {
+        let mut key = self.key(Role::Halves, epoch, number);
+        key[24..28].copy_from_slice(&generation.to_le_bytes());
+        Stream { generator: ChaCha8Rng::from_seed(key) }
+    }
+
     /// The stream of one role, worker and cycle.
     pub fn stream(self, role: Role, worker: u32, cycle: u64) -> Stream {
+        Stream { generator: ChaCha8Rng::from_seed(self.key(role, worker, cycle)) }
+    }
+
+    fn key(self, role: Role, worker: u32, cycle: u64) -> [u8; 32] {
         let mut key = [0u8; 32];
         key[0..8].copy_from_slice(&self.seed.to_le_bytes());
         key[8..10].copy_from_slice(&self.chain.to_le_bytes());
@@ -46,7 +59,7 @@ impl Seed {
         key[12..16].copy_from_slice(&worker.to_le_bytes());
         key[16..24].copy_from_slice(&cycle.to_le_bytes());
         key[24..32].copy_from_slice(b"dirigent");
-        Stream { generator: ChaCha8Rng::from_seed(key) }
+        key
     }
 }
 

@@ -118,6 +118,7 @@ fn conserve(seed: u64) -> (u64, bool) {
         model,
         alpha: if rng.below(2) == 0 { Alpha::Auto } else { Alpha::Fixed(1.0) },
         consolidation: [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian][rng.below(3)],
+        splits: rng.below(2) == 0,
         schedule: if rng.below(2) == 0 { Schedule::Sync } else { Schedule::Async },
         cycles: 12,
         seed,

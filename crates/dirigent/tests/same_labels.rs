@@ -41,6 +41,7 @@ fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Out
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
         alpha: Alpha::Auto,
         consolidation,
+        splits: false,
         schedule,
         cycles: 8,
         seed: 3,

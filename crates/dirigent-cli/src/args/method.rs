@@ -6,13 +6,16 @@ use dirigent::node::{Consolidation, Schedule};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// cgs: exact collapsed Gibbs on one worker; prog, pooled, hung: workers in step, three ways to consolidate; async: workers at
-    /// their own pace
-    #[arg(long, value_enum, default_value_t = MethodArg::Cgs)]
+    /// dirigent: progressive consolidation with splits and merges; prog, pooled, hung: workers in step, three ways to consolidate; async:
+    /// workers at their own pace; cgs: exact collapsed Gibbs on one worker
+    #[arg(long, value_enum, default_value_t = MethodArg::Dirigent)]
     method: MethodArg,
     /// How new components of different workers find together [default: as the method says]
     #[arg(long)]
     pub(crate) consolidation: Option<ConsolidationArg>,
+    /// Whether components keep halves to be split into, and are merged where that is better [default: on for dirigent, off for the others]
+    #[arg(long)]
+    pub(crate) splits: Option<SwitchArg>,
     /// Whether workers wait for one another [default: as the method says]
     #[arg(long)]
     pub(crate) schedule: Option<ScheduleArg>,
@@ -23,6 +26,7 @@ pub(crate) struct MethodArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodArg {
+    Dirigent,
     Cgs,
     Prog,
     Pooled,
@@ -35,6 +39,12 @@ pub(crate) enum ConsolidationArg {
     Progressive,
     Pooled,
     Hungarian,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SwitchArg {
+    On,
+    Off,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -51,6 +61,7 @@ impl MethodArgs {
     /// The method's name, as the user knows it.
     pub(crate) fn name(&self) -> &'static str {
         match self.method {
+            MethodArg::Dirigent => "dirigent",
             MethodArg::Cgs => "cgs",
             MethodArg::Prog => "prog",
             MethodArg::Pooled => "pooled",
@@ -66,6 +77,10 @@ impl MethodArgs {
             (Some(ConsolidationArg::Hungarian), _) | (None, MethodArg::Hung) => Consolidation::Hungarian,
             (None, _) => Consolidation::Progressive,
         }
+    }
+
+    pub(crate) fn splits(&self) -> bool {
+        self.splits.map_or(self.method == MethodArg::Dirigent, |splits| splits == SwitchArg::On)
     }
 
     pub(crate) fn schedule(&self) -> Schedule {

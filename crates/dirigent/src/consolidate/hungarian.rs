@@ -140,7 +140,7 @@ mod tests {
         let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
         let birth = |shard, number, mean: f64| {
             let stats = Stats { count: 50, sums: Sums::Dense([50.0 * mean].into()) };
-            (PieceKey { shard, name: PieceName::Birth(number) }, stats)
+            (PieceKey::whole(shard, PieceName::Birth(number)), stats)
         };
         let mut pool = Pool::new(0);
         // two of worker 0 are alike, but it tells them apart; of worker 1 each finds one of them

@@ -4,14 +4,16 @@
 //! [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`] decide which pieces belong together: they change owners, never statistics.
 
 pub mod hungarian;
+pub mod merges;
 mod pair_table;
 mod pool;
 pub mod pooled;
 pub mod progressive;
 mod ratio;
 pub mod restricted;
+pub mod splits;
 #[cfg(test)]
 mod timing;
 
-pub use pool::{ComponentId, PieceKey, PieceName, Pool, ShardId};
+pub use pool::{ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
 pub use ratio::{MergeRatio, Weighed, log_merge_ratio};

@@ -1,9 +1,9 @@
 //! The pool and its ledger of pieces.
 //!
 //! A piece is what one shard says of one component, named as its worker names it: by a component of its last snapshot, or by the number of
-//! a birth. The ledger holds every piece with its owner, also pieces without rows, as long as a worker's vocabulary has their name: a later
-//! contribution revives them. A component is the sum of the pieces it owns, in (shard, piece) order, so the pool always equals the ledger.
-//! Merges and splits change owners only.
+//! a birth; where the component keeps halves, each half of it is a piece. The ledger holds every piece with its owner, also pieces without
+//! rows, as long as a worker's vocabulary has their name: a later contribution revives them. A component is the sum of the pieces it owns, in
+//! (shard, piece) order, so the pool always equals the ledger. Merges and splits change owners only.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ratio::Weighed;
 use crate::family::Conjugate;
+use crate::halves::{Half, Halves};
 use crate::stats::{Stats, Sums};
 
 /// The number of a shard, which is that of its worker.
@@ -42,13 +43,28 @@ pub struct PieceKey {
     pub shard: ShardId,
     /// Its worker's name for it.
     pub name: PieceName,
+    /// The half as its worker names it; left where it tells no halves apart.
+    pub half: Half,
 }
 
+impl PieceKey {
+    /// A piece that is not told apart into halves.
+    pub fn whole(shard: ShardId, name: PieceName) -> Self {
+        Self { shard, name, half: Half::Left }
+    }
+}
+
+/// What the ledger knows of a piece.
 #[derive(Debug, Clone)]
-struct Piece {
+pub struct Piece {
     /// `None` for a piece without rows.
-    stats: Option<Stats>,
-    owner: ComponentId,
+    pub stats: Option<Stats>,
+    /// The component it belongs to.
+    pub owner: ComponentId,
+    /// The half of its owner that it counts in; `None` while it is in none of the current generation.
+    pub half: Option<Half>,
+    /// The generation of its name's halves that its worker was told.
+    pub told: Option<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +72,22 @@ struct Component {
     pieces: BTreeSet<PieceKey>,
     /// `None` while it has no rows.
     total: Option<Weighed>,
+    /// `None` while a half has no rows.
+    halves: [Option<Weighed>; 2],
+    trial: Trial,
+}
+
+/// How far a component has come in trying to split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Trial {
+    /// Counts the halves it has had.
+    pub generation: u32,
+    /// Whether it keeps halves at present.
+    pub is_on: bool,
+    /// Cycles since the generation began, or since it rests.
+    pub age: u32,
+    /// Generations in a row that have led to nothing.
+    pub n_failures: u32,
 }
 
 /// What happened to a component since its total was added up.
@@ -74,14 +106,24 @@ pub struct Pool {
     components: BTreeMap<ComponentId, Component>,
     /// Components whose total is no longer right.
     stale: BTreeMap<ComponentId, Change>,
+    /// Components whose halves are no longer right.
+    stale_halves: BTreeSet<ComponentId>,
     epoch: u32,
     n_minted: u64,
+    keeps_halves: bool,
 }
 
 impl Pool {
     /// An empty pool that mints ids of an epoch.
     pub fn new(epoch: u32) -> Self {
         Self { epoch, ..Self::default() }
+    }
+
+    /// Whether new components keep halves.
+    #[must_use]
+    pub fn keeping_halves(mut self, keeps_halves: bool) -> Self {
+        self.keeps_halves = keeps_halves;
+        self
     }
 
     /// A new id.
@@ -102,9 +144,9 @@ impl Pool {
         self.epoch
     }
 
-    /// Whether the ledger has the piece.
-    pub fn knows(&self, key: PieceKey) -> bool {
-        self.pieces.contains_key(&key)
+    /// A piece of the ledger.
+    pub fn piece(&self, key: PieceKey) -> Option<&Piece> {
+        self.pieces.get(&key)
     }
 
     /// Whether any piece is owned by the component, with rows or without.
@@ -112,25 +154,50 @@ impl Pool {
         self.components.contains_key(&id)
     }
 
-    /// Replaces what a known piece contributes.
+    /// Replaces what a known piece contributes. It is in the half its worker says, if that is of the owner's current generation.
     pub fn contribute(&mut self, key: PieceKey, stats: Stats) {
         let piece = self.pieces.get_mut(&key).expect("only known pieces contribute");
+        let trial = self.components[&piece.owner].trial;
+        let is_current = key.name == PieceName::Component(piece.owner) && trial.is_on && piece.told == Some(trial.generation);
+        piece.half = is_current.then_some(key.half);
         piece.stats = (stats.count > 0).then_some(stats);
         self.stale.insert(piece.owner, Change::Any);
+        self.stale_halves.insert(piece.owner);
     }
 
     /// Enters a new piece under an owner, which may be new.
     pub fn enter(&mut self, key: PieceKey, stats: Option<Stats>, owner: ComponentId) {
         let stats = stats.filter(|stats| stats.count > 0);
-        let before = self.pieces.insert(key, Piece { stats, owner });
+        self.insert(key, Piece { stats, owner, half: None, told: None });
+    }
+
+    fn insert(&mut self, key: PieceKey, piece: Piece) {
+        let (owner, has_half) = (piece.owner, piece.half.is_some());
+        let before = self.pieces.insert(key, piece);
         assert!(before.is_none(), "a piece is entered once");
-        let component = self.components.entry(owner).or_default();
+        let keeps_halves = self.keeps_halves;
+        let component = self.components.entry(owner).or_insert_with(|| Component {
+            trial: Trial { is_on: keeps_halves, ..Trial::default() },
+            ..Component::default()
+        });
         let is_behind = component.total.is_some() && component.pieces.last().is_some_and(|last| *last < key);
         component.pieces.insert(key);
         let change = self.stale.entry(owner).or_insert(if is_behind { Change::Appended(key) } else { Change::Any });
         if !is_behind {
             *change = Change::Any;
         }
+        if has_half {
+            self.stale_halves.insert(owner);
+        }
+    }
+
+    /// Takes a piece out of the ledger.
+    fn remove(&mut self, key: PieceKey) -> Piece {
+        let piece = self.pieces.remove(&key).expect("the ledger has the piece");
+        self.components.get_mut(&piece.owner).expect("owners are known").pieces.remove(&key);
+        self.stale.insert(piece.owner, Change::Any);
+        self.stale_halves.insert(piece.owner);
+        piece
     }
 
     /// Adds up the totals that changed, each over its pieces in order.
@@ -151,6 +218,16 @@ impl Pool {
             let total = before.map(|total| sum_of(total, stats.make_contiguous(), family));
             component.total = total.map(|total| Weighed::new(family, total));
         }
+        for id in std::mem::take(&mut self.stale_halves) {
+            let Some(component) = self.components.get_mut(&id) else { continue };
+            component.halves = Half::BOTH.map(|half| {
+                let pieces = component.pieces.iter().map(|key| &self.pieces[key]);
+                let in_half = pieces.filter(|piece| piece.half == Some(half));
+                let mut stats: VecDeque<&Stats> = in_half.filter_map(|piece| piece.stats.as_ref()).collect();
+                let first = stats.pop_front()?.clone();
+                Some(Weighed::new(family, sum_of(first, stats.make_contiguous(), family)))
+            });
+        }
     }
 
     /// The components that have rows, by id. The pool must be settled.
@@ -165,22 +242,81 @@ impl Pool {
         self.components.get(&id)?.total.as_ref()
     }
 
+    /// The halves of a component, as far as they have rows.
+    pub fn half_totals(&self, id: ComponentId) -> [Option<&Weighed>; 2] {
+        assert!(self.stale_halves.is_empty(), "the pool must be settled");
+        self.components.get(&id).map_or([None; 2], |component| component.halves.each_ref().map(Option::as_ref))
+    }
+
+    /// What workers may know of a component's halves.
+    pub fn halves(&self, id: ComponentId, family: &dyn Conjugate) -> Halves {
+        let Trial { generation, is_on, .. } = self.trial(id);
+        match self.half_totals(id) {
+            _ if !is_on => Halves::Resting,
+            [None, None] => Halves::Fresh { generation },
+            halves => {
+                let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+                let stats = halves.map(|half| half.map_or_else(empty, |half| half.stats.clone()));
+                Halves::Known { generation, stats }
+            }
+        }
+    }
+
+    /// How far a component has come in trying to split.
+    pub fn trial(&self, id: ComponentId) -> Trial {
+        self.components[&id].trial
+    }
+
+    /// Lets a component go on trying. With another generation, or at rest, none of its pieces is in a half.
+    pub fn set_trial(&mut self, id: ComponentId, trial: Trial) {
+        let component = self.components.get_mut(&id).expect("only known components try");
+        let goes_on = component.trial.generation == trial.generation && component.trial.is_on == trial.is_on;
+        component.trial = trial;
+        if !goes_on {
+            for key in &component.pieces {
+                self.pieces.get_mut(key).expect("owned pieces are in the ledger").half = None;
+            }
+            component.halves = [None, None];
+        }
+    }
+
+    /// Begins a new generation, as after a merge: what the old one had found is void.
+    fn restart(&mut self, id: ComponentId) {
+        if !self.keeps_halves {
+            return;
+        }
+        let generation = self.trial(id).generation + 1;
+        self.set_trial(id, Trial { generation, is_on: true, ..Trial::default() });
+    }
+
+    /// Puts a piece that is in no half into one.
+    pub fn set_half(&mut self, key: PieceKey, half: Half) {
+        let piece = self.pieces.get_mut(&key).expect("only known pieces have halves");
+        piece.half = Some(half);
+        self.stale_halves.insert(piece.owner);
+    }
+
+    /// Whether a component could be split into its halves: both have rows, and no row is outside them.
+    pub fn is_splittable(&self, id: ComponentId) -> bool {
+        let component = &self.components[&id];
+        let is_in_half = |key: &PieceKey| {
+            let piece = &self.pieces[key];
+            piece.stats.is_none() || piece.half.is_some()
+        };
+        self.half_totals(id).iter().all(Option::is_some) && component.pieces.iter().all(is_in_half)
+    }
+
     /// The pieces of a component that have rows, in (shard, piece) order: what a split can tell apart.
     pub fn atoms(&self, id: ComponentId) -> impl Iterator<Item = (PieceKey, &Stats)> {
         let pieces = self.components.get(&id).into_iter().flat_map(|component| &component.pieces);
         pieces.filter_map(|key| Some((*key, self.pieces[key].stats.as_ref()?)))
     }
 
-    /// Who owns a piece.
-    pub fn owner(&self, key: PieceKey) -> Option<ComponentId> {
-        self.pieces.get(&key).map(|piece| piece.owner)
-    }
-
-    /// Every piece of a shard with its statistics and owner.
-    pub fn pieces_of(&self, shard: ShardId) -> impl Iterator<Item = (PieceName, Option<&Stats>, ComponentId)> {
-        let first = PieceKey { shard, name: PieceName::Component(ComponentId { epoch: 0, number: 0 }) };
-        let last = PieceKey { shard, name: PieceName::Birth(u64::MAX) };
-        self.pieces.range(first..=last).map(|(key, piece)| (key.name, piece.stats.as_ref(), piece.owner))
+    /// Every piece of a shard.
+    pub fn pieces_of(&self, shard: ShardId) -> impl Iterator<Item = (PieceKey, &Piece)> {
+        let first = PieceKey::whole(shard, PieceName::Component(ComponentId { epoch: 0, number: 0 }));
+        let last = PieceKey { shard, name: PieceName::Birth(u64::MAX), half: Half::Right };
+        self.pieces.range(first..=last).map(|(key, piece)| (*key, piece))
     }
 
     /// Merges two components that have rows and returns the id that stays: the larger one's, on a tie the smaller id.
@@ -190,11 +326,12 @@ impl Pool {
             if (size(a), std::cmp::Reverse(a)) > (size(b), std::cmp::Reverse(b)) { (a, b) } else { (b, a) };
         let pieces = self.components.remove(&gone).expect("it has a total").pieces;
         self.give(pieces, kept);
+        self.restart(kept);
         self.settle(family);
         kept
     }
 
-    /// Splits a component: the given pieces part from the others, both under new ids. Pieces without rows follow the larger part.
+    /// Regroups a component: the given pieces part from the others, both under new ids. Pieces without rows follow the larger part.
     pub fn split(
         &mut self,
         id: ComponentId,
@@ -207,59 +344,112 @@ impl Pool {
         let n_all: i64 = pieces.iter().map(count).sum();
         assert!(0 < n_parting && n_parting < n_all, "both parts of a split have rows");
         let empty_ones_part = 2 * n_parting > n_all;
-        let (left, right): (BTreeSet<PieceKey>, BTreeSet<PieceKey>) =
+        let (left, right) =
             pieces.into_iter().partition(|key| if count(key) > 0 { !parting.contains(key) } else { !empty_ones_part });
+        self.become_two(id, left, right, family)
+    }
+
+    /// Splits a component into its halves, both under new ids. A piece without rows whose worker knows the current generation goes by the half
+    /// it is named by, so that what comes later finds its place; other pieces without rows are forgotten, and what comes later is a birth.
+    pub fn split_into_halves(&mut self, id: ComponentId, family: &dyn Conjugate) -> (ComponentId, ComponentId) {
+        assert!(self.is_splittable(id), "every row is in a half");
+        let Component { pieces, trial, .. } = self.components.remove(&id).expect("it has halves");
+        let mut parts = [BTreeSet::new(), BTreeSet::new()];
+        for key in pieces {
+            let piece = &self.pieces[&key];
+            let by_name = (piece.told == Some(trial.generation)).then_some(key.half);
+            match piece.half.or(by_name) {
+                Some(half) => drop(parts[half.ix()].insert(key)),
+                None => drop(self.pieces.remove(&key)),
+            }
+        }
+        let [left, right] = parts;
+        self.become_two(id, left, right, family)
+    }
+
+    fn become_two(
+        &mut self,
+        id: ComponentId,
+        left: BTreeSet<PieceKey>,
+        right: BTreeSet<PieceKey>,
+        family: &dyn Conjugate,
+    ) -> (ComponentId, ComponentId) {
         let (left_id, right_id) = (self.mint(), self.mint());
         self.give(left, left_id);
         self.give(right, right_id);
         self.stale.remove(&id);
+        self.stale_halves.remove(&id);
         self.settle(family);
         (left_id, right_id)
     }
 
     fn give(&mut self, mut pieces: BTreeSet<PieceKey>, owner: ComponentId) {
         for key in &pieces {
-            self.pieces.get_mut(key).expect("owned pieces are in the ledger").owner = owner;
+            let piece = self.pieces.get_mut(key).expect("owned pieces are in the ledger");
+            (piece.owner, piece.half) = (owner, None);
         }
-        self.components.entry(owner).or_default().pieces.append(&mut pieces);
+        let keeps_halves = self.keeps_halves;
+        let component = self.components.entry(owner).or_default();
+        if component.pieces.is_empty() {
+            component.trial = Trial { is_on: keeps_halves, ..Trial::default() };
+        }
+        component.pieces.append(&mut pieces);
         self.stale.insert(owner, Change::Any);
+        self.stale_halves.insert(owner);
     }
 
     /// Takes a shard's column out of the ledger.
     pub fn take_out(&mut self, shard: ShardId) {
-        let names: Vec<PieceName> = self.pieces_of(shard).map(|(name, ..)| name).collect();
-        for name in names {
-            let key = PieceKey { shard, name };
-            let owner = self.pieces.remove(&key).expect("it was just listed").owner;
-            self.components.get_mut(&owner).expect("owners are known").pieces.remove(&key);
-            self.stale.insert(owner, Change::Any);
-        }
+        let keys: Vec<PieceKey> = self.pieces_of(shard).map(|(key, _)| key).collect();
+        keys.into_iter().for_each(|key| drop(self.remove(key)));
     }
 
-    /// Gives a shard the live components as its vocabulary: its pieces of one component become one, named by the component.
-    /// What it had in components without rows is nothing, and is forgotten. A piece that is named so already is not touched.
+    /// Gives a shard the live components as its vocabulary: its pieces of one component become one, named by the component, or one for each
+    /// half. What it had in components without rows is nothing, and is forgotten. A piece that is named so already is not touched.
     pub fn fuse(&mut self, shard: ShardId, family: &dyn Conjugate) {
-        let key_of = |id| PieceKey { shard, name: PieceName::Component(id) };
-        let keeps = |name: PieceName, owner| name == PieceName::Component(owner) && self.total(owner).is_some();
-        let misnamed = self.pieces_of(shard).filter(|(name, _, owner)| !keeps(*name, *owner));
-        let misnamed: Vec<PieceKey> = misnamed.map(|(name, ..)| PieceKey { shard, name }).collect();
-        for key in misnamed {
-            let Piece { stats, owner } = self.pieces.remove(&key).expect("it was just listed");
-            self.components.get_mut(&owner).expect("owners are known").pieces.remove(&key);
-            self.stale.insert(owner, Change::Any);
-            let Some(stats) = stats else { continue };
-            match self.pieces.get_mut(&key_of(owner)) {
-                Some(Piece { stats: Some(fused), .. }) => fused.add(&stats),
-                Some(piece) => piece.stats = Some(stats),
-                None => self.enter(key_of(owner), Some(stats), owner),
+        let name_of = |piece: &Piece| PieceKey {
+            shard,
+            name: PieceName::Component(piece.owner),
+            half: piece.half.unwrap_or(Half::Left),
+        };
+        let is_right = |(key, piece): &(PieceKey, &Piece)| {
+            let has_halves = self.components[&piece.owner].trial.is_on;
+            let is_empty_half = has_halves && piece.stats.is_none() && key.name == PieceName::Component(piece.owner);
+            self.total(piece.owner).is_some() && (is_empty_half || *key == name_of(piece))
+        };
+        let misnamed = self.pieces_of(shard).filter(|piece| !is_right(piece));
+        let misnamed: Vec<PieceKey> = misnamed.map(|(key, _)| key).collect();
+        let taken: Vec<Piece> = misnamed.into_iter().map(|key| self.remove(key)).filter(|p| p.stats.is_some()).collect();
+        for piece in taken {
+            let key = name_of(&piece);
+            match self.pieces.get_mut(&key) {
+                Some(known) => {
+                    let stats = piece.stats.expect("pieces without rows are forgotten");
+                    match &mut known.stats {
+                        Some(fused) => fused.add(&stats),
+                        none => *none = Some(stats),
+                    }
+                    known.half = piece.half;
+                }
+                None => self.insert(key, piece),
             }
         }
         self.settle(family);
-        let unknown: Vec<ComponentId> =
-            self.live().map(|(id, _)| id).filter(|id| !self.pieces.contains_key(&key_of(*id))).collect();
-        for id in unknown {
-            self.pieces.insert(key_of(id), Piece { stats: None, owner: id });
-            self.components.get_mut(&id).expect("it is live").pieces.insert(key_of(id));
+        self.tell(shard);
+    }
+
+    /// Notes that a shard knows every live component, and of which generation its halves are.
+    fn tell(&mut self, shard: ShardId) {
+        let (pieces, components) = (&mut self.pieces, &mut self.components);
+        for (id, component) in components.iter_mut().filter(|(_, component)| component.total.is_some()) {
+            let told = component.trial.is_on.then_some(component.trial.generation);
+            let halves = if told.is_some() { &Half::BOTH[..] } else { &[Half::Left] };
+            for &half in halves {
+                let key = PieceKey { shard, name: PieceName::Component(*id), half };
+                let empty = Piece { stats: None, owner: *id, half: None, told };
+                pieces.entry(key).or_insert(empty).told = told;
+                component.pieces.insert(key);
+            }
         }
     }
 }
@@ -286,7 +476,7 @@ mod tests {
     }
 
     fn birth(shard: ShardId, number: u64) -> PieceKey {
-        PieceKey { shard, name: PieceName::Birth(number) }
+        PieceKey::whole(shard, PieceName::Birth(number))
     }
 
     /// Two components: the first of shards 0 and 1, the second of shard 1.
@@ -363,7 +553,7 @@ mod tests {
         pool.settle(&family());
         assert_eq!(pool.live().count(), 1);
         let name = PieceName::Component(second);
-        pool.contribute(PieceKey { shard: 0, name }, stats(1, -2.0));
+        pool.contribute(PieceKey::whole(0, name), stats(1, -2.0));
         pool.settle(&family());
         assert_eq!(pool.total(second).unwrap().stats, stats(1, -2.0));
         pool.take_out(0);
@@ -377,7 +567,7 @@ mod tests {
         let (mut pool, first, second) = pool();
         let kept = pool.merge(first, second, &family());
         pool.fuse(1, &family());
-        let column: Vec<_> = pool.pieces_of(1).collect();
-        assert_eq!(column, [(PieceName::Component(kept), Some(&stats(7, -4.0)), kept)]);
+        let column: Vec<_> = pool.pieces_of(1).map(|(key, piece)| (key.name, piece.stats.clone(), piece.owner)).collect();
+        assert_eq!(column, [(PieceName::Component(kept), Some(stats(7, -4.0)), kept)]);
     }
 }

@@ -32,7 +32,7 @@ where
 }
 
 fn birth(shard: ShardId, number: u64) -> PieceKey {
-    PieceKey { shard, name: PieceName::Birth(number) }
+    PieceKey::whole(shard, PieceName::Birth(number))
 }
 
 /// The paper's ImageNet-like set: centres of standard deviation 6.886, rows of 6.127.
@@ -68,7 +68,7 @@ impl Vectors {
         let ids: Vec<ComponentId> = (0..self.centres.len()).map(|_| pool.mint()).collect();
         for shard in 0..N_WORKERS {
             for (cluster, &id) in ids.iter().enumerate() {
-                pool.enter(PieceKey { shard, name: PieceName::Component(id) }, Some(self.stats(cluster, 60)), id);
+                pool.enter(PieceKey::whole(shard, PieceName::Component(id)), Some(self.stats(cluster, 60)), id);
             }
         }
         pool.settle(&self.family);
@@ -168,7 +168,7 @@ fn text() {
     for (shard, topic) in (0..N_WORKERS).flat_map(|shard| (0..160).map(move |topic| (shard, topic))) {
         let id = ComponentId { epoch: 0, number: topic };
         let piece = text_piece(&family, topic, 20, &mut rng);
-        pool.enter(PieceKey { shard, name: PieceName::Component(id) }, Some(piece), id);
+        pool.enter(PieceKey::whole(shard, PieceName::Component(id)), Some(piece), id);
     }
     timed("settling 160 components of text", &mut pool, |pool| pool.settle(&family));
     timed("pooled, 1 move on text, settled", &mut pool, |pool| pooled::refine(pool, 1, &family, 1.0, &mut rng));

@@ -9,6 +9,7 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 use super::{Conjugate, Family, OwnedRow};
+use crate::halves::{Cut, Half};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::{Stats, Sums};
@@ -82,6 +83,10 @@ impl GaussianFixed {
         sums.iter().sum::<f64>() + last.map(|(((mean, offset), a), b)| square(*mean, *offset, *a, *b)).sum::<f64>()
     }
 
+    fn product<T: Copy + Into<f64>>(&self, numbers: &[T], direction: &[f64]) -> f64 {
+        numbers.iter().zip(&self.offset).zip(direction).map(|((&x, offset), along)| (x.into() - offset) * along).sum()
+    }
+
     fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
         fn add<T: Copy + Into<f64>>(numbers: &[T], offset: &[f64], sign: f64, sums: &mut [f64]) {
             for ((&x, offset), sum) in numbers.iter().zip(offset).zip(sums) {
@@ -124,6 +129,17 @@ impl Conjugate for GaussianFixed {
     fn log_normalizer_of_union(&self, a: &Stats, b: &Stats) -> f64 {
         self.log_normalizer_of(a.count + b.count, self.squared_norm_of_union(a.dense(), b.dense()))
     }
+
+    /// The mean.
+    fn sketch(&self, stats: &Stats) -> Vec<f32> {
+        self.centred_mean(stats).map(|mean| mean as f32).collect()
+    }
+
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+        let direction: Vec<f64> = (0..self.stats_len()).map(|_| rng.normal()).collect();
+        let threshold = direction.iter().zip(self.centred_mean(stats)).map(|(along, mean)| along * mean).sum();
+        Cut::Plane { direction, threshold }
+    }
 }
 
 impl Family for GaussianFixed {
@@ -157,6 +173,16 @@ impl Family for GaussianFixed {
         };
         let variance = self.noise_sd.powi(2) * (1.0 + 1.0 / (self.prior_rows() + stats.count as f64));
         -0.5 * (self.stats_len() as f64 * libm::log(2.0 * PI * variance) + square / variance)
+    }
+
+    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
+        let Cut::Plane { direction, threshold } = cut else { return None };
+        let product = match row {
+            Row::F32(numbers) => self.product(numbers, direction),
+            Row::F64(numbers) => self.product(numbers, direction),
+            Row::Counts(_) => panic!("a Gaussian has dense rows"),
+        };
+        Some(if product > *threshold { Half::Right } else { Half::Left })
     }
 
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {

@@ -11,6 +11,7 @@ mod multinomial;
 pub use gaussian_fixed::GaussianFixed;
 pub use multinomial::Multinomial;
 
+use crate::halves::{Cut, Half};
 use crate::rng::Stream;
 use crate::rows::{CountTable, Row, Table};
 use crate::special::log_gamma;
@@ -54,6 +55,16 @@ pub trait Conjugate: Send + Sync {
     fn log_overlap(&self, a: &Stats, b: &Stats, log_apart: f64) -> f64 {
         self.log_normalizer_of_union(a, b) - log_apart
     }
+
+    /// A point such that components that could be one are near one another: where there are many, only near ones are compared.
+    fn sketch(&self, stats: &Stats) -> Vec<f32>;
+
+    /// How a component is cut in two when a generation of halves begins. The stream is of the component and the generation, so that all
+    /// workers cut alike.
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+        let _ = (stats, rng);
+        Cut::Coin
+    }
 }
 
 /// A conjugate pair that knows its rows.
@@ -72,6 +83,12 @@ pub trait Family: Conjugate {
 
     /// log f̄(x|S) = log h(x) + b(S ∪ x) − b(S), written out: the slow twin of every fast scorer.
     fn log_predictive(&self, row: Row<'_>, stats: &Stats) -> f64;
+
+    /// The side of a cut that a row is on; `None` where a coin decides.
+    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
+        let _ = (row, cut);
+        None
+    }
 
     /// Draws the parameters from their posterior given the rows (from the prior given none).
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Self::Params;

@@ -22,6 +22,9 @@ pub struct Multinomial {
     pub n_words: usize,
 }
 
+/// Coordinates of a sketch.
+const SKETCH: usize = 128;
+
 /// The counts of the words, without their total.
 enum Words<'a> {
     Dense(&'a [f64]),
@@ -154,6 +157,23 @@ impl Conjugate for Multinomial {
             };
             of_words - log_gamma(self.total_smoothing() + self.n_words_in(stats))
         })
+    }
+
+    /// Square roots of the words' shares, folded by a hash of the word with a sign of its own into few coordinates: distances are those between
+    /// the square roots up to a little noise.
+    fn sketch(&self, stats: &Stats) -> Vec<f32> {
+        let mut sketch = vec![0.0; SKETCH];
+        let total = 1.0 / self.n_words_in(stats).max(1.0);
+        let mut add = |word: u32, count: f64| {
+            let hash = word.wrapping_mul(0x9E37_79B1);
+            let sign = if hash >> 31 == 0 { 1.0 } else { -1.0 };
+            sketch[(hash >> 8) as usize % SKETCH] += sign * (count * total).sqrt() as f32;
+        };
+        match self.words(stats) {
+            Words::Dense(counts) => counts.iter().enumerate().for_each(|(word, &count)| add(word as u32, count)),
+            Words::Sparse(entries) => entries.iter().for_each(|&(word, count)| add(word, count as f64)),
+        }
+        sketch
     }
 
     fn log_normalizer_empty(&self) -> f64 {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::wire::StatsList;
-use super::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp};
+use super::wire::{HalvesList, PartsList, StatsList};
+use super::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told};
 use crate::consolidate::ComponentId;
 use crate::error::{InputError, Result};
 use crate::node::Frame;
@@ -63,8 +63,9 @@ struct PushBody {
     base_version: u64,
     joining: Option<Joining>,
     ids: Vec<ComponentId>,
+    parts: PartsList,
     birth_numbers: Vec<u64>,
-    stats: StatsList,
+    births: StatsList,
     moved: u64,
 }
 
@@ -75,25 +76,28 @@ struct SnapshotBody {
     ids: Vec<ComponentId>,
     /// Which of them have changed; `None`: all.
     changed: Option<Vec<u32>>,
-    stats: StatsList,
+    totals: StatsList,
+    halves: HalvesList,
 }
 
 /// The part of a reply that workers share, encoded once; means rounded to a step, where there is one.
 pub fn encode_snapshot(snapshot: &Snapshot, step: Option<f64>) -> Arc<[u8]> {
     let components = &snapshot.components;
-    let stats: Vec<&Stats> = components.iter().filter_map(|(_, stats)| stats.as_ref()).collect();
+    let told: Vec<&Told> = components.iter().filter_map(|(_, told)| told.as_ref()).collect();
+    let totals = told.iter().map(|told| &told.total);
     let changed = (0..components.len() as u32).filter(|&ix| components[ix as usize].1.is_some());
     let message = SnapshotBody {
         version: snapshot.version,
         ids: components.iter().map(|(id, _)| *id).collect(),
-        changed: (stats.len() < components.len()).then(|| changed.collect()),
-        stats: match step {
-            Some(step) => StatsList::pack_rounded(stats.iter().copied(), step),
-            None => StatsList::pack(stats.iter().copied()),
+        changed: (told.len() < components.len()).then(|| changed.collect()),
+        totals: match step {
+            Some(step) => StatsList::pack_rounded(totals, step),
+            None => StatsList::pack(totals),
         },
+        halves: HalvesList::pack(&told, step),
     };
     let mut bytes = vec![0; 4];
-    body(&message, stats.iter().any(|stats| is_sparse(stats)), &mut bytes);
+    body(&message, told.iter().any(|told| is_sparse(&told.total)), &mut bytes);
     let checksum = crc32fast::hash(&bytes[4..]);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
     bytes.into()
@@ -112,15 +116,16 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
         Message::Rejoin => frame(stamp, Kind::Rejoin, &(), false),
         Message::ShownLabels(labels) => frame(stamp, Kind::ShownLabels, labels, true),
         Message::Push(push) => {
-            let all: Vec<&Stats> =
-                push.contributions.iter().map(|c| &c.1).chain(push.births.iter().map(|b| &b.1)).collect();
-            let has_counts = all.iter().any(|stats| is_sparse(stats));
+            let parts = PartsList::pack(push.contributions.iter().map(|(_, part)| part));
+            let births = StatsList::pack(push.births.iter().map(|(_, stats)| stats));
+            let has_counts = parts.is_sparse() || births.is_sparse();
             let body = PushBody {
                 base_version: push.base_version,
                 joining: push.joining,
                 ids: push.contributions.iter().map(|(id, _)| *id).collect(),
+                parts,
                 birth_numbers: push.births.iter().map(|(number, _)| *number).collect(),
-                stats: StatsList::pack(all.into_iter()),
+                births,
                 moved: push.moved,
             };
             frame(stamp, Kind::Push, &body, has_counts)
@@ -149,16 +154,17 @@ pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Result<(Stamp, Message
 }
 
 fn unpack_push(body: PushBody, stats_len: usize) -> Result<Push> {
-    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-    if stats.len() != body.ids.len() + body.birth_numbers.len() {
+    let another_family = || broken("statistics of another family");
+    let parts = body.parts.unpack(stats_len).ok_or_else(another_family)?;
+    let births = body.births.unpack(stats_len).ok_or_else(another_family)?;
+    if parts.len() != body.ids.len() || births.len() != body.birth_numbers.len() {
         return Err(broken("as many names as statistics").into());
     }
-    let mut stats = stats.into_iter();
     Ok(Push {
         base_version: body.base_version,
         joining: body.joining,
-        contributions: body.ids.into_iter().zip(stats.by_ref()).collect(),
-        births: body.birth_numbers.into_iter().zip(stats).collect(),
+        contributions: body.ids.into_iter().zip(parts).collect(),
+        births: body.birth_numbers.into_iter().zip(births).collect(),
         moved: body.moved,
     })
 }
@@ -169,14 +175,17 @@ fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Result<Snapshot> {
         return Err(broken("the checksum does not fit").into());
     }
     let body: SnapshotBody = read(payload)?;
-    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
+    let another_family = || broken("statistics of another family");
+    let totals = body.totals.unpack(stats_len).ok_or_else(another_family)?;
+    let halves = body.halves.unpack(&totals, stats_len).ok_or_else(another_family)?;
     let changed = body.changed.unwrap_or_else(|| (0..body.ids.len() as u32).collect());
-    if stats.len() != changed.len() {
+    if totals.len() != changed.len() {
         return Err(broken("as many names as statistics").into());
     }
     let mut components: Vec<_> = body.ids.into_iter().map(|id| (id, None)).collect();
-    for (ix, stats) in changed.into_iter().zip(stats) {
-        components.get_mut(ix as usize).ok_or_else(|| broken("a name that is not there"))?.1 = Some(stats);
+    for ((ix, total), halves) in changed.into_iter().zip(totals).zip(halves) {
+        let component = components.get_mut(ix as usize).ok_or_else(|| broken("a name that is not there"))?;
+        component.1 = Some(Told { total, halves });
     }
     Ok(Snapshot { version: body.version, components })
 }
@@ -252,6 +261,8 @@ fn broken(what: &str) -> InputError {
 mod tests {
     use super::*;
     use crate::consolidate::PieceName;
+    use crate::halves::{Half, Halves, Part};
+    use crate::message::Moved;
     use crate::model::{Model, ModelOptions};
     use crate::rows::{Shard, Table};
     use crate::survey::Survey;
@@ -272,16 +283,28 @@ mod tests {
         let push = Push {
             base_version: 4,
             joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 }),
-            contributions: vec![(id(1), dense(3, [0.5, -1e300])), (id(5), dense(0, [0.0, 0.0]))],
+            contributions: vec![
+                (id(1), Part::Whole(dense(3, [0.5, -1e300]))),
+                (id(4), Part::Halved { generation: 3, halves: [dense(2, [0.5, 1.0]), dense(1, [0.0, 0.1])] }),
+                (id(5), Part::Whole(dense(0, [0.0, 0.0]))),
+            ],
             births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
             moved: 2,
         };
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let counts =
-            Push { contributions: vec![(id(2), sparse(2, &[(0, 4), (1, 1)]))], births: vec![], ..push.clone() };
-        let components = vec![(id(1), Some(dense(3, [1.0, 2.0]))), (id(4), None), (id(6), Some(dense(1, [0.0, 2.0])))];
+            Push { contributions: vec![(id(2), Part::Whole(sparse(2, &[(0, 4), (1, 1)])))], births: vec![], ..push.clone() };
+        let known = Halves::Known { generation: 2, stats: [dense(1, [0.25, 1.0]), dense(2, [0.75, 1.0])] };
+        let told = |total, halves| Some(Told { total, halves });
+        let components = vec![
+            (id(1), told(dense(3, [1.0, 2.0]), known)),
+            (id(4), None),
+            (id(6), told(dense(1, [0.0, 2.0]), Halves::Resting)),
+            (id(7), told(dense(1, [0.0, 2.0]), Halves::Fresh { generation: 9 })),
+        ];
         let snapshot = Snapshot { version: 8, components };
-        let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![(PieceName::Birth(7), id(1))], is_last: false };
+        let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
+        let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
         vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, snapshot), Message::Rejoin]
     }
 

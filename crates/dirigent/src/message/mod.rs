@@ -10,6 +10,7 @@ mod wire;
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::halves::{Half, Halves, Part};
 use crate::model::Model;
 use crate::stats::Stats;
 use crate::survey::Survey;
@@ -62,7 +63,7 @@ pub struct Push {
     /// Set when it says everything (a worker that joins), not only what changed: then all of its vocabulary is named, also without rows.
     pub joining: Option<Joining>,
     /// Statistics of known components; zeros are said.
-    pub contributions: Vec<(ComponentId, Stats)>,
+    pub contributions: Vec<(ComponentId, Part)>,
     /// Statistics of components the worker opened, by birth number.
     pub births: Vec<(u64, Stats)>,
     /// Rows that changed their component since the last push.
@@ -86,7 +87,16 @@ pub struct Snapshot {
     /// Rises with every change of the pool that is told to anyone.
     pub version: u64,
     /// By id; `None` for what is as it was in the snapshot the receiver has.
-    pub components: Vec<(ComponentId, Option<Stats>)>,
+    pub components: Vec<(ComponentId, Option<Told>)>,
+}
+
+/// What is told of a component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// All of its rows.
+    pub total: Stats,
+    /// Its halves.
+    pub halves: Halves,
 }
 
 /// The coordinator's answer to a push, beside the snapshot that all receive.
@@ -96,10 +106,24 @@ pub struct Reply {
     pub cycle: u64,
     /// The concentration.
     pub alpha: f64,
-    /// Where each piece of the worker's vocabulary went, where it did not stay what it was named.
-    pub owners: Vec<(PieceName, ComponentId)>,
+    /// Where each piece went that has rows, where it did not stay what it was named. (A piece that stayed keeps its half as long as the
+    /// snapshot has the same generation of it.)
+    pub owners: Vec<Moved>,
     /// Whether this is the last word: the worker shows its labels and rests.
     pub is_last: bool,
+}
+
+/// A piece that is no longer what its worker calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The worker's name for it.
+    pub name: PieceName,
+    /// The half, as the worker names it; left where it tells none apart.
+    pub half: Half,
+    /// The component it belongs to.
+    pub owner: ComponentId,
+    /// The half of that component, if it is in one.
+    pub in_half: Option<Half>,
 }
 
 /// A worker's labels, for the driver only.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Told;
+use crate::halves::{Halves, Part};
 use crate::stats::{Stats, Sums};
 
 /// A list of statistics.
@@ -82,6 +84,226 @@ impl StatsList {
     }
 }
 
+impl StatsList {
+    /// Whether there are sparse counts in it.
+    pub(super) fn is_sparse(&self) -> bool {
+        matches!(self.sums, SumsList::Counts(_))
+    }
+}
+
+/// A list of contributions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PartsList {
+    /// For each 0 if it is whole, else 1 more than the generation of its halves.
+    generations: Vec<u32>,
+    /// Of a whole one its statistics, of halves left and right.
+    stats: StatsList,
+}
+
+impl PartsList {
+    pub(super) fn pack<'a>(parts: impl Iterator<Item = &'a Part>) -> Self {
+        let (mut generations, mut stats) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                Part::Whole(whole) => {
+                    generations.push(0);
+                    stats.push(whole);
+                }
+                Part::Halved { generation, halves } => {
+                    generations.push(generation + 1);
+                    stats.extend(halves);
+                }
+            }
+        }
+        Self { generations, stats: StatsList::pack(stats.into_iter()) }
+    }
+
+    pub(super) fn is_sparse(&self) -> bool {
+        self.stats.is_sparse()
+    }
+
+    /// Unpacks; `None` if the list does not fit.
+    pub(super) fn unpack(self, stats_len: usize) -> Option<Vec<Part>> {
+        let mut stats = self.stats.unpack(stats_len)?.into_iter();
+        let part = |generation: u32| match generation.checked_sub(1) {
+            None => Some(Part::Whole(stats.next()?)),
+            Some(generation) => Some(Part::Halved { generation, halves: [stats.next()?, stats.next()?] }),
+        };
+        let parts: Option<Vec<Part>> = self.generations.into_iter().map(part).collect();
+        parts.filter(|_| stats.next().is_none())
+    }
+}
+
+/// The halves of a list of components.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct HalvesList {
+    /// For each 0 if it rests, else 1 more than twice the generation, and 1 more again if its halves are known.
+    heads: Vec<u64>,
+    /// The halves that are known, left and right.
+    known: KnownHalves,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum KnownHalves {
+    /// As they are.
+    Exact(StatsList),
+    /// By the difference of their means; where not all rows are in a half, by the differences to the mean of the component.
+    Differences {
+        /// The step.
+        step: f64,
+        /// Rows of each half.
+        counts: Vec<i64>,
+        /// The multiples.
+        multiples: Vec<i64>,
+    },
+}
+
+/// The halves' means may be rounded so much coarser than those of the components: nothing but the next sweep's halves depends on them.
+const COARSER: f64 = 64.0;
+
+impl HalvesList {
+    pub(super) fn pack(told: &[&Told], step: Option<f64>) -> Self {
+        let head = |told: &&Told| match &told.halves {
+            Halves::Resting => 0,
+            Halves::Fresh { generation } => 1 + 2 * u64::from(*generation),
+            Halves::Known { generation, .. } => 2 + 2 * u64::from(*generation),
+        };
+        let known: Vec<(&Stats, &[Stats; 2])> = told
+            .iter()
+            .filter_map(|told| match &told.halves {
+                Halves::Known { stats, .. } => Some((&told.total, stats)),
+                _ => None,
+            })
+            .collect();
+        let known = match step.map(|step| step * COARSER) {
+            None => {
+                let halves: Vec<&Stats> = known.iter().flat_map(|(_, halves)| halves.iter()).collect();
+                KnownHalves::Exact(StatsList::pack(halves.into_iter()))
+            }
+            Some(step) => {
+                let mut multiples = Vec::new();
+                known.iter().for_each(|(total, halves)| push_differences(total, halves, step, &mut multiples));
+                let counts = known.iter().flat_map(|(_, halves)| halves.iter().map(|half| half.count)).collect();
+                KnownHalves::Differences { step, counts, multiples }
+            }
+        };
+        Self { heads: told.iter().map(head).collect(), known }
+    }
+
+    /// Unpacks the halves of these totals; `None` if the list does not fit.
+    pub(super) fn unpack(self, totals: &[Stats], stats_len: usize) -> Option<Vec<Halves>> {
+        if self.heads.len() != totals.len() {
+            return None;
+        }
+        let is_known = |head: u64| head > 0 && head.is_multiple_of(2);
+        let of_known: Vec<&Stats> =
+            totals.iter().zip(&self.heads).filter(|(_, head)| is_known(**head)).map(|(total, _)| total).collect();
+        let stats = match self.known {
+            KnownHalves::Exact(list) => list.unpack(stats_len)?,
+            KnownHalves::Differences { step, counts, multiples } => {
+                differences(&of_known, step, &counts, &multiples, stats_len)?
+            }
+        };
+        if stats.len() != 2 * of_known.len() {
+            return None;
+        }
+        let mut stats = stats.into_iter();
+        let halves = |head: u64| {
+            let generation = u32::try_from(head.saturating_sub(1) / 2).ok()?;
+            Some(match head {
+                0 => Halves::Resting,
+                head if is_known(head) => {
+                    Halves::Known { generation, stats: [stats.next()?, stats.next()?] }
+                }
+                _ => Halves::Fresh { generation },
+            })
+        };
+        self.heads.into_iter().map(halves).collect()
+    }
+}
+
+/// The halves by the differences of their means, in multiples of a step.
+fn push_differences(total: &Stats, halves: &[Stats; 2], step: f64, multiples: &mut Vec<i64>) {
+    let [left, right] = halves;
+    let mut push = |a: &Stats, b: &Stats| {
+        let (of_a, of_b) = (1.0 / (a.count as f64 * step), 1.0 / (b.count as f64 * step));
+        let difference = |(a, b): (&f64, &f64)| (a * of_a - b * of_b).round() as i64;
+        multiples.extend(a.dense().iter().zip(b.dense()).map(difference));
+    };
+    match Likeness::of(total.count, [left.count, right.count]) {
+        Likeness::One => {}
+        Likeness::Complete => push(right, left),
+        Likeness::Partial => halves.iter().filter(|half| half.count > 0).for_each(|half| push(half, total)),
+    }
+}
+
+/// What the counts say of a component and its halves.
+enum Likeness {
+    /// One half is everything.
+    One,
+    /// The halves together are everything: one difference says both.
+    Complete,
+    /// Some rows are in no half.
+    Partial,
+}
+
+impl Likeness {
+    fn of(total: i64, [left, right]: [i64; 2]) -> Self {
+        match (left, right) {
+            (0, right) if right == total => Self::One,
+            (left, 0) if left == total => Self::One,
+            (left, right) if left.checked_add(right) == Some(total) => Self::Complete,
+            _ => Self::Partial,
+        }
+    }
+}
+
+/// Halves from the differences of their means.
+fn differences(
+    totals: &[&Stats],
+    step: f64,
+    counts: &[i64],
+    multiples: &[i64],
+    stats_len: usize,
+) -> Option<Vec<Stats>> {
+    if counts.len() != 2 * totals.len() || !step.is_finite() {
+        return None;
+    }
+    let mut multiples = multiples.chunks_exact(stats_len.max(1));
+    let mut halves = Vec::with_capacity(counts.len());
+    for (total, &[left, right]) in totals.iter().zip(counts.as_chunks::<2>().0) {
+        let Sums::Dense(sums) = &total.sums else { return None };
+        if total.count <= 0 || left < 0 || right < 0 {
+            return None;
+        }
+        let of_total = 1.0 / total.count as f64;
+        // a half of `count` rows whose mean is so many times the differences from the component's
+        let half = |count: i64, times: f64, multiples: &[i64]| {
+            let sum = |(sum, multiple): (&f64, &i64)| count as f64 * (sum * of_total + times * *multiple as f64 * step);
+            Stats { count, sums: Sums::Dense(sums.iter().zip(multiples).map(sum).collect()) }
+        };
+        match Likeness::of(total.count, [left, right]) {
+            Likeness::One => halves.extend([left, right].map(|count| {
+                if count > 0 { (*total).clone() } else { Stats::empty_dense(stats_len) }
+            })),
+            Likeness::Complete => {
+                let multiples = multiples.next()?;
+                halves.push(half(left, -(right as f64) * of_total, multiples));
+                halves.push(half(right, left as f64 * of_total, multiples));
+            }
+            Likeness::Partial => {
+                for count in [left, right] {
+                    halves.push(match count {
+                        0 => Stats::empty_dense(stats_len),
+                        count => half(count, 1.0, multiples.next()?),
+                    });
+                }
+            }
+        }
+    }
+    (multiples.next().is_none() && multiples.remainder().is_empty()).then_some(halves)
+}
+
 fn gaps(entries: &[(u32, i64)]) -> Vec<(u32, i64)> {
     let mut next = 0;
     let gap = |&(word, count): &(u32, i64)| {
@@ -120,6 +342,38 @@ mod tests {
         let again = StatsList::pack_rounded(back.iter(), step).unpack(2).unwrap();
         assert_eq!(again, back, "rounding what is rounded changes nothing");
         assert!(StatsList::pack_rounded(list.iter(), step).unpack(3).is_none(), "another family");
+    }
+
+    #[test]
+    fn halves_survive_to_within_half_a_step() {
+        let dense = |count, sums: [f64; 2]| Stats { count, sums: Sums::Dense(sums.into()) };
+        let told = |total: Stats, left, right| {
+            Told { total, halves: Halves::Known { generation: 1, stats: [left, right] } }
+        };
+        let list = [
+            told(dense(1_000_001, [5.0e6, -2.0e6]), dense(1_000_000, [5.0e6, -2.0e6]), dense(1, [30.0, 0.5])),
+            told(dense(10, [1.0, 2.0]), dense(4, [2.0, 1.0]), dense(5, [-1.0, 1.5])),
+            told(dense(3, [1.0, 2.0]), dense(3, [1.0, 2.0]), Stats::empty_dense(2)),
+            told(dense(3, [1.0, 2.0]), dense(2, [1.0, 2.0]), Stats::empty_dense(2)),
+            Told { total: dense(1, [0.0, 0.0]), halves: Halves::Fresh { generation: 4 } },
+        ];
+        let (told, step) = (list.iter().collect::<Vec<_>>(), 1e-3);
+        let totals: Vec<Stats> = list.iter().map(|told| told.total.clone()).collect();
+        let back = HalvesList::pack(&told, Some(step)).unpack(&totals, 2).unwrap();
+        for (before, after) in list.iter().zip(&back) {
+            assert_eq!(before.halves.generation(), after.generation());
+            let (Halves::Known { stats: before, .. }, Halves::Known { stats: after, .. }) = (&before.halves, after) else {
+                continue;
+            };
+            for (before, after) in before.iter().zip(after) {
+                assert_eq!(before.count, after.count);
+                let gaps = before.dense().iter().zip(after.dense()).map(|(a, b)| (a - b).abs());
+                assert!(gaps.into_iter().all(|gap| gap <= 0.51 * COARSER * step * before.count as f64));
+            }
+        }
+        let exact = HalvesList::pack(&told, None).unpack(&totals, 2).unwrap();
+        assert!(exact.iter().zip(&list).all(|(halves, told)| *halves == told.halves));
+        assert!(HalvesList::pack(&told, Some(step)).unpack(&totals[1..], 2).is_none());
     }
 
     #[test]

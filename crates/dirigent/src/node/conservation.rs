@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Coordinator, Worker};
+use super::{Coordinator, RowLabel, Worker};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::halves::Half;
 use crate::family::{Conjugate, Family};
-use crate::message::Stamp;
 use crate::message::codec::{Message, decode};
+use crate::message::{Snapshot, Stamp};
 use crate::model::Model;
 use crate::rows::Shard;
 use crate::stats::{Stats, Sums};
@@ -17,14 +18,15 @@ use crate::stats::{Stats, Sums};
 /// Looks on and remembers the labels of each push.
 #[derive(Debug, Default)]
 pub struct Witness {
-    labels: HashMap<Stamp, Vec<Option<PieceName>>>,
+    labels: HashMap<Stamp, Vec<Option<RowLabel>>>,
 }
 
 impl Witness {
     /// Looks at the nodes after an event; `Err` says what is not conserved.
     pub fn check(&mut self, coordinator: &Coordinator, workers: &[Option<Worker>]) -> Result<(), String> {
         for worker in workers.iter().flatten() {
-            self.labels.insert(worker.stamp(), worker.labels());
+            // a worker that has had its last answer keeps the stamp of its last push
+            self.labels.entry(worker.stamp()).or_insert_with(|| worker.labels());
         }
         let Some(plan) = coordinator.plan() else { return Ok(()) };
         let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
@@ -34,26 +36,22 @@ impl Witness {
             else {
                 continue;
             };
-            let (_, Message::Reply(reply, _)) =
+            let (_, Message::Reply(reply, snapshot)) =
                 decode(reply, Some(plan.model.conjugate().stats_len())).map_err(|error| error.to_string())?
             else {
                 return Err("a stored reply is something else".to_owned());
             };
-            let owners: HashMap<PieceName, ComponentId> = reply.owners.into_iter().collect();
+            let moved: HashMap<(PieceName, Half), Place> =
+                reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
             let labels = self.labels.get(&stamp).ok_or_else(|| format!("{stamp:?} was absorbed but never pushed"))?;
-            let translate = |name: &PieceName| match (owners.get(name), name) {
-                (Some(owner), _) => Some(*owner),
-                (None, PieceName::Component(id)) => Some(*id),
-                (None, PieceName::Birth(_)) => None,
-            };
-            let named: Vec<Option<ComponentId>> =
-                labels.iter().map(|label| label.as_ref().and_then(translate)).collect();
+            let named: Vec<Option<Place>> =
+                labels.iter().map(|label| label.as_ref().and_then(|label| translate(label, &moved, &snapshot))).collect();
             let recomputed = recompute(&plan.model, shard, &named);
             self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
         }
         for shard in (0..workers.len()).filter(|&shard| workers[shard].is_none()) {
-            for (_, stats, owner) in coordinator.pool().pieces_of(shard as ShardId) {
-                add_to(&mut totals, owner, stats);
+            for (_, piece) in coordinator.pool().pieces_of(shard as ShardId) {
+                add_to(&mut totals, piece.owner, piece.stats.as_ref());
             }
         }
         self.check_totals(coordinator, &totals)
@@ -64,20 +62,20 @@ impl Witness {
         &self,
         coordinator: &Coordinator,
         shard: ShardId,
-        recomputed: &BTreeMap<ComponentId, Stats>,
+        recomputed: &BTreeMap<(ComponentId, Half), Stats>,
         totals: &mut BTreeMap<ComponentId, Stats>,
     ) -> Result<(), String> {
         let mut n_pieces = 0;
-        for (name, stats, owner) in coordinator.pool().pieces_of(shard) {
-            let PieceName::Component(id) = name else {
-                return Err(format!("shard {shard}: {name:?} after its answer"));
+        for (key, piece) in coordinator.pool().pieces_of(shard) {
+            let PieceName::Component(id) = key.name else {
+                return Err(format!("shard {shard}: {key:?} after its answer"));
             };
-            add_to(totals, owner, stats);
-            match (stats, recomputed.get(&id)) {
+            add_to(totals, piece.owner, piece.stats.as_ref());
+            match (piece.stats.as_ref(), recomputed.get(&(id, key.half))) {
                 (None, None) => {}
                 (Some(stats), Some(expected)) if is_close(stats, expected) => n_pieces += 1,
                 (found, expected) => {
-                    return Err(format!("shard {shard}, {id:?}: {found:?}, by its labels {expected:?}"));
+                    return Err(format!("shard {shard}, {id:?} {:?}: {found:?}, by its labels {expected:?}", key.half));
                 }
             }
         }
@@ -94,10 +92,10 @@ impl Witness {
         if !live.keys().eq(totals.keys()) {
             return Err(format!("live: {:?}, by pieces: {:?}", live.keys(), totals.keys()));
         }
-        match live.iter().find(|(id, stats)| !is_close(stats, &totals[id])) {
-            None => Ok(()),
-            Some((id, stats)) => Err(format!("{id:?} is {stats:?}, by its pieces {:?}", totals[id])),
+        if let Some((id, stats)) = live.iter().find(|(id, stats)| !is_close(stats, &totals[id])) {
+            return Err(format!("{id:?} is {stats:?}, by its pieces {:?}", totals[id]));
         }
+        live.keys().try_for_each(|id| check_halves(coordinator, *id))
     }
 
     /// Once nothing is in flight: the live labels of all workers give the pool.
@@ -109,18 +107,51 @@ impl Witness {
                 .labels()
                 .into_iter()
                 .map(|label| match label {
-                    Some(PieceName::Component(id)) => Ok(Some(id)),
+                    Some(RowLabel { name: PieceName::Component(id), half, .. }) => Ok(Some((id, half))),
                     // its worker came at the very end and has not swept
                     None => Ok(None),
                     Some(birth) => Err(format!("a row at rest is in {birth:?}")),
                 })
                 .collect();
-            for (id, stats) in recompute(&plan.model, worker.shard(), &named?) {
+            for ((id, _), stats) in recompute(&plan.model, worker.shard(), &named?) {
                 add_to(&mut totals, id, Some(&stats));
             }
         }
         self.check_totals(coordinator, &totals)
     }
+}
+
+/// A component, and the half of it.
+type Place = (ComponentId, Option<Half>);
+
+/// Where a row is after a reply, by the rules that its worker follows.
+fn translate(label: &RowLabel, moved: &HashMap<(PieceName, Half), Place>, snapshot: &Snapshot) -> Option<Place> {
+    if let Some(place) = moved.get(&(label.name, label.half.unwrap_or(Half::Left))) {
+        return Some(*place);
+    }
+    let PieceName::Component(id) = label.name else { return None };
+    let told = snapshot.components.iter().find(|(other, _)| *other == id)?.1.as_ref();
+    let is_current = told.is_none_or(|told| told.halves.generation() == label.generation) && label.generation.is_some();
+    Some((id, label.half.filter(|_| is_current)))
+}
+
+/// The halves of a component are the sums of the pieces in them.
+fn check_halves(coordinator: &Coordinator, id: ComponentId) -> Result<(), String> {
+    let pool = coordinator.pool();
+    for (half, total) in Half::BOTH.into_iter().zip(pool.half_totals(id)) {
+        let mut sum = BTreeMap::new();
+        for (key, stats) in pool.atoms(id) {
+            if pool.piece(key).is_some_and(|piece| piece.half == Some(half)) {
+                add_to(&mut sum, id, Some(stats));
+            }
+        }
+        match (total, sum.get(&id)) {
+            (None, None) => {}
+            (Some(total), Some(sum)) if is_close(&total.stats, sum) => {}
+            (total, sum) => return Err(format!("{id:?} {half:?} is {total:?}, by its pieces {sum:?}")),
+        }
+    }
+    Ok(())
 }
 
 fn add_to(totals: &mut BTreeMap<ComponentId, Stats>, id: ComponentId, stats: Option<&Stats>) {
@@ -131,8 +162,8 @@ fn add_to(totals: &mut BTreeMap<ComponentId, Stats>, id: ComponentId, stats: Opt
     }
 }
 
-/// The statistics of a shard's rows by component.
-fn recompute(model: &Model, shard: &Shard, labels: &[Option<ComponentId>]) -> BTreeMap<ComponentId, Stats> {
+/// The statistics of a shard's rows by component and half; rows in no half count as left.
+fn recompute(model: &Model, shard: &Shard, labels: &[Option<Place>]) -> BTreeMap<(ComponentId, Half), Stats> {
     match model {
         Model::GaussianFixed(family) => recompute_with(family, family.empty_stats(), shard, labels),
         Model::Multinomial(family) => recompute_with(family, Stats::empty_counts(), shard, labels),
@@ -143,12 +174,13 @@ fn recompute_with<F: Family>(
     family: &F,
     empty: Stats,
     shard: &Shard,
-    labels: &[Option<ComponentId>],
-) -> BTreeMap<ComponentId, Stats> {
-    let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+    labels: &[Option<Place>],
+) -> BTreeMap<(ComponentId, Half), Stats> {
+    let mut totals = BTreeMap::new();
     for (row, label) in shard.rows().zip(labels) {
-        if let Some(id) = label {
-            family.add_row(row, totals.entry(*id).or_insert_with(|| empty.clone()));
+        if let Some((id, half)) = label {
+            let place = (*id, half.unwrap_or(Half::Left));
+            family.add_row(row, totals.entry(place).or_insert_with(|| empty.clone()));
         }
     }
     totals

@@ -10,7 +10,7 @@ mod tests;
 mod worker;
 
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
-pub use worker::Worker;
+pub use worker::{RowLabel, Worker};
 
 use std::sync::Arc;
 

@@ -28,6 +28,7 @@ fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
         alpha: Alpha::Fixed(1.0),
         consolidation: Consolidation::Progressive,
+        splits: false,
         schedule,
         cycles: 1000,
         seed: 1,

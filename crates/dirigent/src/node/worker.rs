@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::error::{InputError, Result};
+use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{Message, decode, encode};
-use crate::message::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp};
+use crate::message::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::{Stats, Sums};
 use crate::survey::Survey;
-use crate::sweep::{Kernel, Sampler, UNASSIGNED, sampler};
+use crate::sweep::{Kernel, LocalHalves, Sampler, UNASSIGNED, sampler};
 
 /// The worker of a shard.
 pub struct Worker {
@@ -32,6 +33,17 @@ pub struct Worker {
     is_done: bool,
 }
 
+/// Where a row is, as its worker says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowLabel {
+    /// The component.
+    pub name: PieceName,
+    /// The half of it, if it is in one.
+    pub half: Option<Half>,
+    /// The generation of that component's halves, if it keeps some.
+    pub generation: Option<u32>,
+}
+
 /// What a worker does once it has a plan.
 struct Work {
     plan: Plan,
@@ -39,11 +51,13 @@ struct Work {
     /// What each slot is called. Slots beyond are births without a number.
     names: Vec<PieceName>,
     /// The last snapshot, as it was told: the next one says only what has changed.
-    told: HashMap<ComponentId, Stats>,
-    /// What each slot contributed at the last answered push.
-    answered: Vec<Stats>,
-    /// The same at the last push.
-    pushed: Vec<Stats>,
+    told: HashMap<ComponentId, Told>,
+    /// The generation of each slot's halves, of those that keep some.
+    generations: Vec<Option<u32>>,
+    /// What each slot contributed at the last answered push, as it would be said now; `None` where halves are to be set first.
+    answered: Vec<Option<Part>>,
+    /// What each slot contributed at the last push.
+    pushed: Vec<Part>,
     next_birth: u64,
     base_version: u64,
     cycle: u64,
@@ -89,10 +103,14 @@ impl Worker {
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }
 
-    /// The component of each row, as the worker names it; `None` for a row that is in none yet.
-    pub fn labels(&self) -> Vec<Option<PieceName>> {
+    /// Where each row is; `None` for a row that is in no component yet.
+    pub fn labels(&self) -> Vec<Option<RowLabel>> {
         let Some(work) = &self.work else { return vec![None; self.shard.n_rows()] };
-        work.sampler.labels().iter().map(|&label| work.names.get(label as usize).copied()).collect()
+        let label_of = |(&label, half): (&u32, &Option<Half>)| {
+            let generation = work.generations.get(label as usize).copied().flatten();
+            Some(RowLabel { name: *work.names.get(label as usize)?, half: *half, generation })
+        };
+        work.sampler.labels().iter().zip(work.sampler.halves()).map(label_of).collect()
     }
 
     /// Whether it has had its last answer, and rests.
@@ -140,6 +158,9 @@ impl Worker {
         self.is_done = false;
         let work = self.work.as_mut().expect("a worker joins with a plan");
         work.answered.clear();
+        // halves are dropped: they were of another life
+        work.generations.clear();
+        work.sampler.set_halves(vec![None; self.shard.n_rows()]);
         let joining = Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha };
         let push = work.push(0, Some(joining));
         self.send_push(push, out);
@@ -177,6 +198,7 @@ impl Work {
         let mut work = Self {
             names: Vec::new(),
             told: HashMap::new(),
+            generations: Vec::new(),
             answered: Vec::new(),
             pushed: Vec::new(),
             next_birth: 0,
@@ -211,12 +233,12 @@ impl Work {
         let contributions = self.contributions();
         let mut push =
             Push { base_version: self.base_version, joining, contributions: Vec::new(), births: Vec::new(), moved };
-        for (slot, stats) in contributions.iter().enumerate() {
+        for (slot, part) in contributions.iter().enumerate() {
             let name = self.names.get(slot).copied();
             match name {
                 Some(PieceName::Component(id)) => {
-                    if joining.is_some() || self.answered.get(slot) != Some(stats) {
-                        push.contributions.push((id, stats.clone()));
+                    if joining.is_some() || self.answered.get(slot).and_then(Option::as_ref) != Some(part) {
+                        push.contributions.push((id, part.clone()));
                     }
                 }
                 // a birth that was never answered is born again, under a number of its own
@@ -227,7 +249,9 @@ impl Work {
                         Some(_) => self.names[slot] = PieceName::Birth(number),
                         None => self.names.push(PieceName::Birth(number)),
                     }
-                    if stats.count > 0 {
+                    if let Part::Whole(stats) = part
+                        && stats.count > 0
+                    {
                         push.births.push((number, stats.clone()));
                     }
                 }
@@ -238,63 +262,113 @@ impl Work {
     }
 
     /// The statistics of the shard's rows by slot, in the form they travel in.
-    fn contributions(&self) -> Vec<Stats> {
-        let mut contributions = self.sampler.contributions();
-        let used = contributions.iter().rposition(|stats| stats.count > 0).map_or(0, |last| last + 1);
-        contributions.truncate(used.max(self.names.len()));
-        if self.plan.model.conjugate().has_counts() {
-            contributions.iter_mut().for_each(|stats| *stats = stats.to_sparse());
-        }
-        contributions
+    fn contributions(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = if self.generations.iter().any(Option::is_some) {
+            let halves = self.sampler.half_contributions().into_iter().enumerate();
+            halves.map(|(slot, halves)| self.part(slot, halves)).collect()
+        } else {
+            self.sampler.contributions().into_iter().map(|stats| Part::Whole(self.travelling(stats))).collect()
+        };
+        let used = parts.iter().rposition(|part| part.count() > 0).map_or(0, |last| last + 1);
+        parts.truncate(used.max(self.names.len()));
+        parts
     }
 
-    /// Renames the slots by the reply and rebuilds the local version, which is returned, from the snapshot.
+    fn part(&self, slot: usize, halves: [Stats; 2]) -> Part {
+        match self.generations.get(slot).copied().flatten() {
+            Some(generation) => Part::Halved { generation, halves: halves.map(|stats| self.travelling(stats)) },
+            None => {
+                let [left, _] = halves;
+                Part::Whole(self.travelling(left))
+            }
+        }
+    }
+
+    /// Sparse, where statistics are counts.
+    fn travelling(&self, stats: Stats) -> Stats {
+        if self.plan.model.conjugate().has_counts() { stats.to_sparse() } else { stats }
+    }
+
+    /// Renames the slots by the reply and rebuilds the local version, whose totals are returned, from the snapshot.
     fn take_in(&mut self, reply: &Reply, snapshot: Snapshot) -> Vec<Stats> {
         let version = snapshot.version;
         let snapshot = self.complete(snapshot);
-        let owners: HashMap<PieceName, ComponentId> = reply.owners.iter().copied().collect();
         let slots: HashMap<ComponentId, usize> =
             snapshot.iter().enumerate().map(|(slot, (id, _))| (*id, slot)).collect();
-        let new_slot = |name: &PieceName| {
-            let owner = owners.get(name).copied().or(match name {
-                PieceName::Component(id) => Some(*id),
-                PieceName::Birth(_) => None,
-            });
-            owner.and_then(|id| slots.get(&id).copied())
+        let places = self.places(reply, &snapshot, &slots);
+        let place_of = |label: u32, half: Option<Half>| {
+            places[label as usize][half.map_or(0, Half::ix)].expect("a component with rows is in the snapshot")
         };
-        let new_slots: Vec<Option<usize>> = self.names.iter().map(new_slot).collect();
-        let labels = self.sampler.labels().iter().map(|&label| match label {
-            UNASSIGNED => UNASSIGNED,
-            label => new_slots[label as usize].expect("a component with rows is in the snapshot") as u32,
-        });
-        let labels = labels.collect();
-        let empty = empty_like(&snapshot, &self.pushed);
-        let mut own = vec![empty; snapshot.len()];
-        for (stats, slot) in self.pushed.iter().zip(&new_slots) {
-            if let (Some(slot), true) = (slot, stats.count > 0) {
-                own[*slot].add(stats);
-            }
-        }
-        // where all rows are the worker's own, nothing of the snapshot is needed
-        let local: Vec<Stats> = snapshot
-            .iter()
-            .zip(&own)
-            .map(|((_, total), own)| if total.count == own.count { own.clone() } else { total.clone() })
-            .collect();
+        let rows = self.sampler.labels().iter().zip(self.sampler.halves());
+        let (labels, halves): (Vec<u32>, Vec<Option<Half>>) = rows
+            .map(|(&label, &half)| match label {
+                UNASSIGNED => (UNASSIGNED, None),
+                label => {
+                    let (slot, half) = place_of(label, half);
+                    (slot as u32, half)
+                }
+            })
+            .unzip();
+        let own = Own::new(&self.pushed, &places, &snapshot);
+        let local: Vec<Stats> = snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
         self.sampler.load(&local);
         self.sampler.set_labels(labels);
+        if snapshot.iter().any(|(_, told)| told.halves != Halves::Resting) {
+            self.sampler.load_halves(self.local_halves(&snapshot, &own, &local));
+            self.sampler.set_halves(halves);
+        }
         self.names = snapshot.iter().map(|(id, _)| PieceName::Component(*id)).collect();
-        self.answered = own;
+        self.generations = snapshot.iter().map(|(_, told)| told.halves.generation()).collect();
+        self.answered = own.answered(&self.generations);
         self.told = snapshot.into_iter().collect();
         self.base_version = version;
         (self.cycle, self.alpha) = (reply.cycle, reply.alpha);
         local
     }
 
+    /// Where the rows of each slot are now, by the half they were in: the slot, and the half of it.
+    fn places(
+        &self,
+        reply: &Reply,
+        snapshot: &[(ComponentId, Told)],
+        slots: &HashMap<ComponentId, usize>,
+    ) -> Vec<[Option<(usize, Option<Half>)>; 2]> {
+        let moved: HashMap<(PieceName, Half), (ComponentId, Option<Half>)> =
+            reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
+        let place = |slot: usize, name: PieceName, half: Half| {
+            if let Some((owner, in_half)) = moved.get(&(name, half)) {
+                return Some((*slots.get(owner)?, *in_half));
+            }
+            let PieceName::Component(id) = name else { return None };
+            let new_slot = *slots.get(&id)?;
+            let generation = self.generations.get(slot).copied().flatten();
+            let keeps_half = generation.is_some() && snapshot[new_slot].1.halves.generation() == generation;
+            Some((new_slot, keeps_half.then_some(half)))
+        };
+        self.names.iter().enumerate().map(|(slot, name)| Half::BOTH.map(|half| place(slot, *name, half))).collect()
+    }
+
+    /// What the sampler is to know of the halves.
+    fn local_halves(&self, snapshot: &[(ComponentId, Told)], own: &Own, local: &[Stats]) -> Vec<LocalHalves> {
+        let family = self.plan.model.conjugate();
+        let halves = |(slot, (id, told)): (usize, &(ComponentId, Told))| match &told.halves {
+            Halves::Resting => LocalHalves::None,
+            Halves::Fresh { generation } => {
+                let mut rng = Seed::new(self.plan.seed).halves(id.epoch, id.number, *generation);
+                LocalHalves::Fresh(family.cut(&local[slot], &mut rng))
+            }
+            Halves::Known { stats: [left, right], .. } => {
+                let [own_left, own_right] = &own.halves[slot];
+                LocalHalves::Known([own_or(own_left, left), own_or(own_right, right)])
+            }
+        };
+        snapshot.iter().enumerate().map(halves).collect()
+    }
+
     /// The snapshot with what has not changed filled in.
-    fn complete(&mut self, snapshot: Snapshot) -> Vec<(ComponentId, Stats)> {
+    fn complete(&mut self, snapshot: Snapshot) -> Vec<(ComponentId, Told)> {
         let mut known = |id| self.told.remove(&id).expect("what is left out was told before");
-        snapshot.components.into_iter().map(|(id, stats)| (id, stats.unwrap_or_else(|| known(id)))).collect()
+        snapshot.components.into_iter().map(|(id, told)| (id, told.unwrap_or_else(|| known(id)))).collect()
     }
 
     /// The labels for the driver; with a final version also the most probable component of each row.
@@ -316,13 +390,63 @@ impl Work {
     }
 }
 
-/// Statistics of no rows, of the kind the others are.
-fn empty_like(snapshot: &[(ComponentId, Stats)], pushed: &[Stats]) -> Stats {
-    let example = snapshot.first().map(|(_, stats)| stats).or(pushed.first());
-    match example.map(|stats| &stats.sums) {
-        Some(Sums::Dense(sums)) => Stats::empty_dense(sums.len()),
-        _ => Stats::empty_counts(),
+/// The worker's own contributions in the vocabulary of a snapshot.
+struct Own {
+    totals: Vec<Stats>,
+    /// Of rows that are in a half of the current generation.
+    halves: Vec<[Stats; 2]>,
+    /// Whether the slot has rows that are in no half.
+    has_unset: Vec<bool>,
+}
+
+impl Own {
+    fn new(
+        pushed: &[Part],
+        places: &[[Option<(usize, Option<Half>)>; 2]],
+        snapshot: &[(ComponentId, Told)],
+    ) -> Self {
+        let empty = snapshot.first().map_or_else(Stats::empty_counts, |(_, told)| match &told.total.sums {
+            Sums::Dense(sums) => Stats::empty_dense(sums.len()),
+            Sums::Counts(_) => Stats::empty_counts(),
+        });
+        let n_slots = snapshot.len();
+        let mut own = Self {
+            totals: vec![empty.clone(); n_slots],
+            halves: vec![[empty.clone(), empty]; n_slots],
+            has_unset: vec![false; n_slots],
+        };
+        for (part, places) in pushed.iter().zip(places) {
+            let halves: &[Stats] = match part {
+                Part::Whole(stats) => std::slice::from_ref(stats),
+                Part::Halved { halves, .. } => halves,
+            };
+            for (stats, place) in halves.iter().zip(places).filter(|(stats, _)| stats.count > 0) {
+                let Some((slot, half)) = *place else { continue };
+                own.totals[slot].add(stats);
+                match half {
+                    Some(half) => own.halves[slot][half.ix()].add(stats),
+                    None => own.has_unset[slot] = true,
+                }
+            }
+        }
+        own
     }
+
+    /// What a push would have to differ from to be worth saying.
+    fn answered(self, generations: &[Option<u32>]) -> Vec<Option<Part>> {
+        let slots = self.totals.into_iter().zip(self.halves).zip(self.has_unset).zip(generations);
+        let part = |(((total, halves), has_unset), generation): (((Stats, [Stats; 2]), bool), &Option<u32>)| match generation
+        {
+            None => Some(Part::Whole(total)),
+            Some(generation) => (!has_unset).then_some(Part::Halved { generation: *generation, halves }),
+        };
+        slots.map(part).collect()
+    }
+}
+
+/// Where all rows are the worker's own, nothing of the snapshot is needed.
+fn own_or(own: &Stats, told: &Stats) -> Stats {
+    if told.count == own.count { own.clone() } else { told.clone() }
 }
 
 impl Node for Worker {

@@ -118,6 +118,8 @@ pub struct RunOptions {
     pub workers: usize,
     /// How births find their component.
     pub consolidation: Option<Consolidation>,
+    /// Whether components were split into halves and merged.
+    pub splits: Option<bool>,
     /// When pushes are absorbed.
     pub schedule: Option<Schedule>,
     /// Sweeps between two pushes.
@@ -163,6 +165,7 @@ impl RunOptions {
             seed,
             workers: options.n_workers(),
             consolidation: distributed.map(|options| options.coordinator.consolidation),
+            splits: distributed.map(|options| options.coordinator.splits),
             schedule: distributed.map(|options| options.coordinator.schedule),
             sweeps_per_cycle: distributed.map(|options| options.coordinator.sweeps_per_cycle),
             engine: distributed.map(|options| match options.engine {

@@ -9,8 +9,10 @@ use std::ops::Range;
 
 use super::draw::{Choice, Draw};
 use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
+use super::halves::{LocalHalves, Place, RowHalves};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
 use crate::family::Family;
+use crate::halves::Half;
 use crate::rng::Stream;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -53,6 +55,18 @@ pub(crate) trait Scorer: Send {
     fn insert(&mut self, in_batch: usize, slot: usize);
 
     fn remove(&mut self, in_batch: usize, slot: usize);
+
+    /// Takes over the statistics of both halves, where they are known, of the loaded slots.
+    fn load_halves(&mut self, halves: &[Option<[Stats; 2]>]);
+
+    /// Rows in both halves of a slot.
+    fn half_counts(&self, slot: usize) -> [i64; 2];
+
+    /// Log-weights of both halves, as [`Scorer::log_weight`]; the row is taken out of one. Without ln n for an empty half.
+    fn log_half_weights(&self, in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2];
+
+    /// Adds the row to a half (`sign` 1) or takes it out (−1).
+    fn change_half(&mut self, in_batch: usize, slot: usize, half: Half, sign: i64);
 }
 
 /// Takes each row's own slot out of its scores.
@@ -71,6 +85,7 @@ pub(crate) struct Batched<S> {
     scorer: S,
     shard: Shard,
     labels: Vec<u32>,
+    halves: RowHalves,
     kernel: Kernel,
     buffers: Buffers,
 }
@@ -95,7 +110,8 @@ struct Buffers {
 impl<S: Scorer> Batched<S> {
     pub(crate) fn new(scorer: S, shard: Shard, kernel: Kernel) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { scorer, shard, labels, kernel, buffers: Buffers::default() }
+        let halves = RowHalves::new(labels.len());
+        Self { scorer, shard, labels, halves, kernel, buffers: Buffers::default() }
     }
 
     /// The conditional of one row given all others, as the sweep draws from: slots, then a new component.
@@ -182,7 +198,7 @@ impl Buffers {
 /// A sweep, to be compiled for every kernel.
 struct Sweep<'a, S> {
     sampler: &'a mut Batched<S>,
-    log_alpha: f64,
+    alpha: f64,
     rng: &'a mut Stream,
 }
 
@@ -191,7 +207,8 @@ impl<S: Scorer> Task for Sweep<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> SweepInfo {
-        let Batched { scorer, shard, labels, buffers, .. } = self.sampler;
+        let Batched { scorer, shard, labels, halves, buffers, .. } = self.sampler;
+        let (log_alpha, half_alpha) = (libm::log(self.alpha), 0.5 * self.alpha);
         buffers.free.clear();
         buffers.free.extend((buffers.n_loaded..scorer.counts().len()).rev().filter(|&slot| scorer.counts()[slot] == 0));
         let mut info = SweepInfo::default();
@@ -203,15 +220,13 @@ impl<S: Scorer> Task for Sweep<'_, S> {
             // when the table has grown the scores no longer fit, and the rest of the batch is scored anew
             while first_row < rows.end && scorer.counts().len() == n_slots {
                 let in_batch = first_row - rows.start;
-                take_row::<A, S>(
-                    scorer,
-                    buffers,
-                    in_batch,
-                    &mut labels[first_row],
-                    self.log_alpha,
-                    self.rng,
-                    &mut info,
-                );
+                let own = labels[first_row];
+                let label = &mut labels[first_row];
+                take_row::<A, S>(scorer, buffers, in_batch, label, log_alpha, self.rng, &mut info);
+                if halves.is_on() {
+                    let place = Place { row_ix: first_row, in_batch, row: shard.row(first_row) };
+                    halves.place(scorer, place, own, *label, half_alpha, self.rng);
+                }
                 first_row += 1;
             }
         }
@@ -331,21 +346,43 @@ impl<S: Scorer> Sampler for Batched<S> {
 
     fn set_labels(&mut self, labels: Vec<u32>) {
         assert_eq!(labels.len(), self.shard.n_rows(), "one label a row");
+        self.halves = RowHalves::new(labels.len());
         self.labels = labels;
+    }
+
+    fn halves(&self) -> &[Option<Half>] {
+        &self.halves.labels
+    }
+
+    fn set_halves(&mut self, halves: Vec<Option<Half>>) {
+        assert_eq!(halves.len(), self.labels.len(), "one half a row");
+        self.halves.labels = halves;
     }
 
     fn load(&mut self, components: &[Stats]) {
         self.scorer.load(components);
+        self.halves.load(Vec::new());
         self.buffers.n_loaded = components.len();
+    }
+
+    fn load_halves(&mut self, halves: Vec<LocalHalves>) {
+        assert_eq!(halves.len(), self.buffers.n_loaded, "one for each loaded slot");
+        let known = self.halves.load(halves);
+        self.scorer.load_halves(&known);
     }
 
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {
         let kernel = self.kernel;
-        kernel::run(kernel, Sweep { sampler: self, log_alpha: libm::log(alpha), rng })
+        kernel::run(kernel, Sweep { sampler: self, alpha, rng })
     }
 
     fn contributions(&self) -> Vec<Stats> {
         reference::contributions(self.scorer.family(), &self.shard, &self.labels, self.scorer.counts().len())
+    }
+
+    fn half_contributions(&self) -> Vec<[Stats; 2]> {
+        let n_slots = self.scorer.counts().len();
+        reference::half_contributions(self.scorer.family(), &self.shard, &self.labels, &self.halves.labels, n_slots)
     }
 
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {

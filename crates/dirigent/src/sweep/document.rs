@@ -86,6 +86,14 @@ impl Document {
         }
     }
 
+    /// Adds the document to a slot of a table (`sign` 1) or takes it out (−1).
+    pub(super) fn change(&self, table: &mut WordTable, slot: usize, sign: i32) {
+        for (&word, &count) in self.words.iter().zip(&self.counts) {
+            let before = table.get(word, slot);
+            table.set(word, slot, before.wrapping_add_signed(sign * count as i32));
+        }
+    }
+
     /// ln Π (γ + n_w + j) of a slot in double precision, less `taken_out` times the document itself.
     pub(super) fn log_product(&self, table: &WordTable, slot: usize, taken_out: u32) -> f64 {
         let mut log = 0.0;

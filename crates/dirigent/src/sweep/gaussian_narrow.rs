@@ -9,9 +9,11 @@
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
+use super::gaussian_halves::{GaussianHalves, Shared};
 use super::kernel::{Arithmetic, LANES, lanes};
 use super::log_base::LogBases;
 use crate::family::{Conjugate, GaussianFixed};
+use crate::halves::Half;
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
 
@@ -32,6 +34,7 @@ pub(crate) struct GaussianNarrowScorer<const D: usize> {
     table: Vec<Panel<D>>,
     /// The current row about the offset.
     row: [f64; D],
+    halves: GaussianHalves,
 }
 
 /// What a vector of slots is scored by, in single precision.
@@ -86,6 +89,7 @@ impl<const D: usize> GaussianNarrowScorer<D> {
             sums: Vec::new(),
             table: Vec::new(),
             row: [0.0; D],
+            halves: GaussianHalves::default(),
             family,
         }
     }
@@ -223,5 +227,29 @@ impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
     #[inline(always)]
     fn remove(&mut self, _in_batch: usize, slot: usize) {
         self.change(slot, -1.0);
+    }
+
+    fn load_halves(&mut self, halves: &[Option<[Stats; 2]>]) {
+        self.halves.load(halves, &self.prior_sum());
+    }
+
+    #[inline(always)]
+    fn half_counts(&self, slot: usize) -> [i64; 2] {
+        self.halves.counts(slot)
+    }
+
+    #[inline(always)]
+    fn log_half_weights(&self, _in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
+        let shared = Shared {
+            prior_rows: self.prior_rows,
+            half_precision: self.half_precision,
+            log_bases: &self.log_bases,
+        };
+        self.halves.log_weights(shared, &self.row, slot, taken_out)
+    }
+
+    #[inline(always)]
+    fn change_half(&mut self, _in_batch: usize, slot: usize, half: Half, sign: i64) {
+        self.halves.change(&self.row, slot, half, sign);
     }
 }

@@ -10,9 +10,11 @@
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
+use super::gaussian_halves::{GaussianHalves, Shared};
 use super::kernel::{Arithmetic, LANES};
 use super::log_base::LogBases;
 use crate::family::{Conjugate, GaussianFixed};
+use crate::halves::Half;
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
 
@@ -40,6 +42,7 @@ pub(crate) struct GaussianWideScorer {
     weigh_empty: (f64, f64),
     log_bases: LogBases,
     slots: Slots,
+    halves: GaussianHalves,
     batch: Batch,
 }
 
@@ -86,6 +89,7 @@ impl GaussianWideScorer {
             weigh_empty: (0.0, 0.0),
             log_bases: LogBases::new(&family),
             slots: Slots::default(),
+            halves: GaussianHalves::default(),
             batch: Batch::default(),
             family,
         };
@@ -102,9 +106,13 @@ impl GaussianWideScorer {
     }
 
     #[inline(always)]
+    fn row(&self, in_batch: usize) -> &[f64] {
+        &self.batch.rows[in_batch * self.n_columns..(in_batch + 1) * self.n_columns]
+    }
+
+    #[inline(always)]
     fn dot(&self, in_batch: usize, slot: usize) -> f64 {
-        let columns = |ix: usize| ix * self.n_columns..(ix + 1) * self.n_columns;
-        dot(&self.batch.rows[columns(in_batch)], &self.slots.sums[columns(slot)])
+        dot(self.row(in_batch), &self.slots.sums[slot * self.n_columns..(slot + 1) * self.n_columns])
     }
 
     /// Recomputes what depends on the slot's count and sums.
@@ -360,5 +368,30 @@ impl Scorer for GaussianWideScorer {
     #[inline(always)]
     fn remove(&mut self, in_batch: usize, slot: usize) {
         self.change(in_batch, slot, -1.0);
+    }
+
+    fn load_halves(&mut self, halves: &[Option<[Stats; 2]>]) {
+        self.halves.load(halves, &self.prior_sum);
+    }
+
+    #[inline(always)]
+    fn half_counts(&self, slot: usize) -> [i64; 2] {
+        self.halves.counts(slot)
+    }
+
+    #[inline(always)]
+    fn log_half_weights(&self, in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
+        let shared = Shared {
+            prior_rows: self.prior_rows,
+            half_precision: self.half_precision,
+            log_bases: &self.log_bases,
+        };
+        self.halves.log_weights(shared, self.row(in_batch), slot, taken_out)
+    }
+
+    #[inline(always)]
+    fn change_half(&mut self, in_batch: usize, slot: usize, half: Half, sign: i64) {
+        let row = &self.batch.rows[in_batch * self.n_columns..(in_batch + 1) * self.n_columns];
+        self.halves.change(row, slot, half, sign);
     }
 }

@@ -51,6 +51,15 @@ impl LengthTable {
         (smallest_z >= ROOM * length as f64).then_some(*coefficients)
     }
 
+    /// ln Γ(z+L) − ln Γ(z). The length was prepared.
+    #[inline(always)]
+    pub(super) fn log_rise(&self, length: usize, z: f64) -> f64 {
+        match self.polynomial(length, z) {
+            Some(coefficients) => length as f64 * libm::log(z) + evaluate(&coefficients, 1.0 / z),
+            None => log_gamma(z + length as f64) - log_gamma(z),
+        }
+    }
+
     /// ln Γ(z+L) − ln Γ(z) of an empty component. The length was prepared.
     #[inline(always)]
     pub(super) fn of_empty(&self, length: usize) -> f64 {

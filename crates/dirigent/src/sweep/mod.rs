@@ -7,22 +7,27 @@
 mod batch;
 mod document;
 mod draw;
+mod gaussian_halves;
 mod gaussian_narrow;
 mod gaussian_wide;
+mod halves;
 mod kernel;
 mod length_table;
 mod log_base;
 mod multinomial;
+mod multinomial_halves;
 pub mod reference;
 #[cfg(test)]
 mod tests;
 mod word_table;
 
+pub use halves::LocalHalves;
 pub use kernel::Kernel;
 
 use batch::Batched;
 
 use crate::family::{Conjugate, GaussianFixed};
+use crate::halves::Half;
 use crate::model::Model;
 use crate::rng::Stream;
 use crate::rows::Shard;
@@ -54,19 +59,31 @@ pub trait Sampler: Send {
     /// The component of each row, or [`UNASSIGNED`].
     fn labels(&self) -> &[u32];
 
-    /// Replaces the labels; the local version must be loaded anew.
+    /// Replaces the labels; the local version must be loaded anew. No row is in a half.
     fn set_labels(&mut self, labels: Vec<u32>);
+
+    /// The half of its component that each row is in, if any.
+    fn halves(&self) -> &[Option<Half>];
+
+    /// Replaces the halves of the rows.
+    fn set_halves(&mut self, halves: Vec<Option<Half>>);
 
     /// Loads the local version: slot k holds everything that is known of component k, this shard's rows included. A loaded slot
     /// keeps its component until the next load: births take other slots, even when it has lost all its rows.
     fn load(&mut self, components: &[Stats]);
 
-    /// Draws every row's component once, in order.
+    /// Loads what is known of the halves of the loaded slots, one for each; without it there are none.
+    fn load_halves(&mut self, halves: Vec<LocalHalves>);
+
+    /// Draws every row's component once, in order, and the half of it.
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo;
 
     /// The statistics of this shard's own rows, slot by slot, recomputed from the labels in row order: a pure function
     /// of the labels, so nothing drifts.
     fn contributions(&self) -> Vec<Stats>;
+
+    /// The same, the halves of each slot apart; rows that are in no half count as left.
+    fn half_contributions(&self) -> Vec<[Stats; 2]>;
 
     /// argmax_k n_k · predictive(x|S_k) for every row, no new component, ties to the smaller number.
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment>;

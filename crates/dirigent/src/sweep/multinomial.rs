@@ -12,11 +12,13 @@ use super::batch::{Scorer, mask};
 use super::document::Document;
 use super::kernel::{Arithmetic, LANES, lanes, log_mantissa, prefetch};
 use super::length_table::{LengthTable, STIRLING, evaluate, stirling};
+use super::multinomial_halves::MultinomialHalves;
 use super::word_table::WordTable;
 use crate::family::Multinomial;
+use crate::halves::Half;
 use crate::rows::{Row, Shard};
 use crate::special::log_gamma;
-use crate::stats::{Stats, Sums};
+use crate::stats::Stats;
 
 /// Vectors of slots whose products are held in registers together.
 const PANEL: usize = 5;
@@ -26,6 +28,7 @@ pub(crate) struct MultinomialScorer {
     family: Multinomial,
     lengths: LengthTable,
     slots: Slots,
+    halves: MultinomialHalves,
     document: Document,
     /// Π (γ + n_w + j) of the current document: mantissas (later their logarithms) and exponents.
     mantissas: Vec<[f32; LANES]>,
@@ -56,6 +59,7 @@ impl MultinomialScorer {
         Self {
             lengths: LengthTable::new(family.total_smoothing()),
             slots: Slots::default(),
+            halves: MultinomialHalves::default(),
             document: Document::new(family.smoothing),
             mantissas: Vec::new(),
             exponents: Vec::new(),
@@ -156,19 +160,14 @@ impl MultinomialScorer {
         }
         let length = self.document.length;
         let total = self.slots.totals[slot / LANES][slot % LANES] - f64::from(taken_out) * length as f64;
-        let head = match self.lengths.polynomial(length, total) {
-            Some(coefficients) => length as f64 * libm::log(total) + evaluate(&coefficients, 1.0 / total),
-            None => log_gamma(total + length as f64) - log_gamma(total),
-        };
-        libm::log(count as f64) + self.document.log_product(&self.slots.words, slot, taken_out) - head - self.reference
+        libm::log(count as f64) + self.document.log_product(&self.slots.words, slot, taken_out)
+            - self.lengths.log_rise(length, total)
+            - self.reference
     }
 
     fn change(&mut self, slot: usize, sign: i32) {
         let (vector, lane) = (slot / LANES, slot % LANES);
-        for (&word, &count) in self.document.words.iter().zip(&self.document.counts) {
-            let before = self.slots.words.get(word, slot);
-            self.slots.words.set(word, slot, before.wrapping_add_signed(sign * count as i32));
-        }
+        self.document.change(&mut self.slots.words, slot, sign);
         self.slots.counts[slot] += i64::from(sign);
         self.slots.totals[vector][lane] += f64::from(sign) * self.document.length as f64;
         self.refresh_logs(slot);
@@ -267,18 +266,8 @@ impl Scorer for MultinomialScorer {
         self.resize(n_vectors);
         for (slot, stats) in components.iter().enumerate() {
             self.slots.counts[slot] = stats.count;
-            let mut write = |word: usize, count: i64| {
-                if word == n_words {
-                    self.slots.totals[slot / LANES][slot % LANES] = self.family.total_smoothing() + count as f64;
-                } else if count != 0 {
-                    let count = u32::try_from(count).expect("a word occurs at most 2³² times in a component");
-                    self.slots.words.set(word as u32, slot, count);
-                }
-            };
-            match &stats.sums {
-                Sums::Dense(sums) => sums.iter().enumerate().for_each(|(word, &count)| write(word, count as i64)),
-                Sums::Counts(entries) => entries.iter().for_each(|&(word, count)| write(word as usize, count)),
-            }
+            let n_words_in = self.slots.words.write(slot, stats);
+            self.slots.totals[slot / LANES][slot % LANES] = self.family.total_smoothing() + n_words_in as f64;
             self.refresh_logs(slot);
         }
     }
@@ -343,5 +332,22 @@ impl Scorer for MultinomialScorer {
 
     fn remove(&mut self, _in_batch: usize, slot: usize) {
         self.change(slot, -1);
+    }
+
+    fn load_halves(&mut self, halves: &[Option<[Stats; 2]>]) {
+        self.halves.load(halves, &self.family);
+    }
+
+    #[inline(always)]
+    fn half_counts(&self, slot: usize) -> [i64; 2] {
+        self.halves.counts(slot)
+    }
+
+    fn log_half_weights(&self, _in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
+        self.halves.log_weights(&self.document, &self.lengths, slot, taken_out)
+    }
+
+    fn change_half(&mut self, _in_batch: usize, slot: usize, half: Half, sign: i64) {
+        self.halves.change(&self.document, slot, half, sign);
     }
 }

@@ -1,7 +1,9 @@
 //! The slow twin: collapsed Gibbs as the paper writes it, in double precision, for any family.
 
+use super::halves::{LocalHalves, side};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED};
 use crate::family::Family;
+use crate::halves::Half;
 use crate::rng::Stream;
 use crate::rows::{Row, Shard};
 use crate::special::log_sum_exp;
@@ -14,6 +16,9 @@ pub struct Reference<F> {
     shard: Shard,
     labels: Vec<u32>,
     components: Vec<Stats>,
+    half_labels: Vec<Option<Half>>,
+    /// Of the loaded slots.
+    halves: Vec<LocalHalves>,
     /// Slots that were loaded keep their component, even if it loses all its rows.
     n_loaded: usize,
 }
@@ -22,7 +27,8 @@ impl<F: Family> Reference<F> {
     /// A sampler with all rows unassigned and no components.
     pub fn new(family: F, shard: Shard) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { family, shard, labels, components: Vec::new(), n_loaded: 0 }
+        let half_labels = vec![None; labels.len()];
+        Self { family, shard, labels, components: Vec::new(), half_labels, halves: Vec::new(), n_loaded: 0 }
     }
 
     fn sweep_row(&mut self, row_ix: usize, alpha: f64, log_weights: &mut Vec<f64>, rng: &mut Stream) -> SweepInfo {
@@ -48,8 +54,33 @@ impl<F: Family> Reference<F> {
         }
         self.family.add_row(row, &mut self.components[choice]);
         self.labels[row_ix] = choice as u32;
+        self.place_in_half(row_ix, own as usize, choice, alpha, rng);
         SweepInfo { moved: u64::from(choice as u32 != own), births: u64::from(born && !was_alone) }
     }
+}
+
+impl<F: Family> Reference<F> {
+    fn place_in_half(&mut self, row_ix: usize, own: usize, slot: usize, alpha: f64, rng: &mut Stream) {
+        let (family, row) = (&self.family, self.shard.row(row_ix));
+        if let (Some(half), Some(LocalHalves::Known(halves))) = (self.half_labels[row_ix], self.halves.get_mut(own)) {
+            family.remove_row(row, &mut halves[half.ix()]);
+        }
+        self.half_labels[row_ix] = match self.halves.get_mut(slot) {
+            None | Some(LocalHalves::None) => None,
+            Some(LocalHalves::Fresh(cut)) => Some(side(family, row, cut, rng)),
+            Some(LocalHalves::Known(halves)) => {
+                let [left, right] = halves.each_ref().map(|stats| log_half_weight(family, row, stats, alpha));
+                let half = if rng.uniform() * (1.0 + libm::exp(right - left)) < 1.0 { Half::Left } else { Half::Right };
+                family.add_row(row, &mut halves[half.ix()]);
+                Some(half)
+            }
+        };
+    }
+}
+
+/// log of (n + α/2) · predictive: what a half weighs.
+pub fn log_half_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats, alpha: f64) -> f64 {
+    libm::log(stats.count as f64 + 0.5 * alpha) + family.log_predictive(row, stats)
 }
 
 fn free_slot<F: Family>(family: &F, components: &mut Vec<Stats>, n_loaded: usize) -> usize {
@@ -85,6 +116,23 @@ pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slo
     stats
 }
 
+/// The same, the halves of each slot apart; rows that are in no half count as left.
+pub fn half_contributions<F: Family>(
+    family: &F,
+    shard: &Shard,
+    labels: &[u32],
+    halves: &[Option<Half>],
+    n_slots: usize,
+) -> Vec<[Stats; 2]> {
+    let mut stats: Vec<[Stats; 2]> = (0..n_slots).map(|_| [family.empty_stats(), family.empty_stats()]).collect();
+    for ((row, &label), half) in shard.rows().zip(labels).zip(halves) {
+        if label != UNASSIGNED {
+            family.add_row(row, &mut stats[label as usize][half.map_or(0, Half::ix)]);
+        }
+    }
+    stats
+}
+
 impl<F: Family + Send> Sampler for Reference<F> {
     fn labels(&self) -> &[u32] {
         &self.labels
@@ -92,12 +140,32 @@ impl<F: Family + Send> Sampler for Reference<F> {
 
     fn set_labels(&mut self, labels: Vec<u32>) {
         assert_eq!(labels.len(), self.shard.n_rows(), "one label a row");
+        self.half_labels = vec![None; labels.len()];
         self.labels = labels;
+    }
+
+    fn halves(&self) -> &[Option<Half>] {
+        &self.half_labels
+    }
+
+    fn set_halves(&mut self, halves: Vec<Option<Half>>) {
+        assert_eq!(halves.len(), self.labels.len(), "one half a row");
+        self.half_labels = halves;
+    }
+
+    fn load_halves(&mut self, halves: Vec<LocalHalves>) {
+        let dense = |stats: Stats| stats.to_dense(self.family.stats_len());
+        let dense_halves = |halves| match halves {
+            LocalHalves::Known(stats) => LocalHalves::Known(stats.map(dense)),
+            other => other,
+        };
+        self.halves = halves.into_iter().map(dense_halves).collect();
     }
 
     fn load(&mut self, components: &[Stats]) {
         // sparse statistics are good for travelling, dense ones for looking up
         self.components = components.iter().map(|stats| stats.to_dense(self.family.stats_len())).collect();
+        self.halves.clear();
         self.n_loaded = components.len();
     }
 
@@ -114,6 +182,10 @@ impl<F: Family + Send> Sampler for Reference<F> {
 
     fn contributions(&self) -> Vec<Stats> {
         contributions(&self.family, &self.shard, &self.labels, self.components.len())
+    }
+
+    fn half_contributions(&self) -> Vec<[Stats; 2]> {
+        half_contributions(&self.family, &self.shard, &self.labels, &self.half_labels, self.components.len())
     }
 
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {

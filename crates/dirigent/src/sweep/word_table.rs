@@ -4,6 +4,7 @@
 //! moves to rows of 32 bits.
 
 use super::kernel::LANES;
+use crate::stats::{Stats, Sums};
 
 /// Where a word's row is, if not among the narrow ones.
 const IS_NARROW: u32 = u32::MAX;
@@ -87,6 +88,25 @@ impl WordTable {
             self.widen(word);
         }
         self.wide[self.wide_row[word as usize] as usize * self.n_vectors + vector][lane] = count;
+    }
+
+    /// Writes the statistics of a component into an empty slot and returns how many words it has in all, which is their last coordinate.
+    pub(super) fn write(&mut self, slot: usize, stats: &Stats) -> i64 {
+        let n_words = self.wide_row.len();
+        let mut total = 0;
+        let mut write = |word: usize, count: i64| {
+            if word == n_words {
+                total = count;
+            } else if count != 0 {
+                let count = u32::try_from(count).expect("a word occurs at most 2³² times in a component");
+                self.set(word as u32, slot, count);
+            }
+        };
+        match &stats.sums {
+            Sums::Dense(sums) => sums.iter().enumerate().for_each(|(word, &count)| write(word, count as i64)),
+            Sums::Counts(entries) => entries.iter().for_each(|&(word, count)| write(word as usize, count)),
+        }
+        total
     }
 
     #[cold]

@@ -47,7 +47,7 @@ fn cases() -> [Case; 2] {
 
 /// Of shards in another order than they are numbered: (shard, piece) order is not the order of arrival.
 fn key(piece_ix: usize) -> PieceKey {
-    PieceKey { shard: (piece_ix as u32 * 5) % 3, name: PieceName::Birth(piece_ix as u64) }
+    PieceKey::whole((piece_ix as u32 * 5) % 3, PieceName::Birth(piece_ix as u64))
 }
 
 fn all_partitions() -> Vec<Partition> {
@@ -82,7 +82,7 @@ fn pool_of(case: &Case, partition: &Partition) -> Pool {
 }
 
 fn partition_of(pool: &Pool) -> Partition {
-    in_order_of_appearance((0..N_PIECES).map(|ix| pool.owner(key(ix)).unwrap()))
+    in_order_of_appearance((0..N_PIECES).map(|ix| pool.piece(key(ix)).unwrap().owner))
 }
 
 fn posterior(case: &Case, partitions: &[Partition]) -> Vec<f64> {
@@ -120,7 +120,7 @@ fn row_of_matrix(case: &Case, partitions: &BTreeMap<Partition, usize>, from: &Pa
     for slots in pairs {
         let merge = moves.merge(&pool, slots);
         let merged = |owner| if owner == id_of(slots.1) { id_of(slots.0) } else { owner };
-        let to = in_order_of_appearance((0..N_PIECES).map(|ix| merged(pool.owner(key(ix)).unwrap())));
+        let to = in_order_of_appearance((0..N_PIECES).map(|ix| merged(pool.piece(key(ix)).unwrap().owner)));
         add(partitions[&to], merge.log_proposal, merge_share, merge.log_acceptance() + log_slip);
     }
     for slot in 0..moves.slots.len() {
@@ -138,7 +138,7 @@ fn row_of_matrix(case: &Case, partitions: &BTreeMap<Partition, usize>, from: &Pa
                 continue;
             }
             let split = moves.split(&pool, slot, &walk);
-            let owner = |ix| (pool.owner(key(ix)).unwrap(), split.parting.contains(&key(ix)));
+            let owner = |ix| (pool.piece(key(ix)).unwrap().owner, split.parting.contains(&key(ix)));
             let to = in_order_of_appearance((0..N_PIECES).map(owner));
             add(partitions[&to], split.log_proposal, split_share, split.log_acceptance() - log_slip);
         }

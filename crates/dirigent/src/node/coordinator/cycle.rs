@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use super::{Consolidation, Coordinator, Member, Schedule, family_of};
 use crate::consolidate::progressive::ConsolidateInfo;
-use crate::consolidate::{ComponentId, PieceKey, PieceName, ShardId, Weighed, hungarian, pooled, progressive};
+use crate::consolidate::{
+    ComponentId, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive, splits,
+};
 use crate::family::log_joint;
 use crate::message::codec::{encode_reply, encode_snapshot};
-use crate::message::{Push, Reply, Snapshot, Stamp};
+use crate::halves::{Half, Part};
+use crate::message::{Moved, Push, Reply, Snapshot, Stamp, Told};
 use crate::model::Alpha;
 use crate::node::{Address, CycleReport, Outbox};
 use crate::posterior::alpha::resample_alpha;
@@ -42,6 +45,9 @@ impl Coordinator {
         let mut rng = self.stream(next);
         self.consolidate(births, &mut rng);
         self.has_closed |= swept > 0 && self.is_closing();
+        if self.options.splits {
+            self.split_and_merge(&stamps, next > self.cycle, &mut rng);
+        }
         if next > self.cycle {
             self.cycle = next;
             self.close_cycle(&mut rng, out);
@@ -73,7 +79,6 @@ impl Coordinator {
     fn enter(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
         let mut births = Vec::new();
         for (shard, (stamp, push)) in pushes {
-            let key = |name| PieceKey { shard, name };
             if let Some(joining) = push.joining {
                 self.pool.take_out(shard);
                 let member = Member {
@@ -86,17 +91,24 @@ impl Coordinator {
             }
             let member = self.members.get_mut(&shard).expect("it has joined");
             member.sequence = stamp.sequence;
-            for (id, stats) in push.contributions {
-                let key = key(PieceName::Component(id));
-                if self.pool.knows(key) {
-                    self.pool.contribute(key, stats);
-                } else if self.pool.has(id) {
-                    self.pool.enter(key, Some(stats), id);
-                } else if stats.count > 0 {
-                    births.push((key, stats));
+            for (id, part) in push.contributions {
+                let halves = match part {
+                    Part::Whole(stats) => vec![stats],
+                    Part::Halved { halves, .. } => halves.into(),
+                };
+                for (half, stats) in Half::BOTH.into_iter().zip(halves) {
+                    let key = PieceKey { shard, name: PieceName::Component(id), half };
+                    if self.pool.piece(key).is_some() {
+                        self.pool.contribute(key, stats);
+                    } else if self.pool.has(id) {
+                        self.pool.enter(key, Some(stats), id);
+                    } else if stats.count > 0 {
+                        births.push((key, stats));
+                    }
                 }
             }
-            births.extend(push.births.into_iter().map(|(number, stats)| (key(PieceName::Birth(number)), stats)));
+            let named = |(number, stats)| (PieceKey::whole(shard, PieceName::Birth(number)), stats);
+            births.extend(push.births.into_iter().map(named));
         }
         let family = family_of(&self.plan);
         self.pool.settle(family);
@@ -113,6 +125,19 @@ impl Coordinator {
             Consolidation::Pooled => pooled::absorb(pool, births, family, alpha, rng),
             Consolidation::Hungarian => hungarian::absorb(pool, births, family, alpha),
         };
+    }
+
+    /// Puts what has come into halves; at the close of a cycle also splits and merges, unless workers rest on the components they know.
+    fn split_and_merge(&mut self, stamps: &[(Stamp, u64)], closes_cycle: bool, rng: &mut Stream) {
+        let family = family_of(&self.plan);
+        let (pool, alpha) = (&mut self.pool, self.alpha);
+        stamps.iter().for_each(|(stamp, _)| splits::place(pool, stamp.shard, family, alpha, rng));
+        if closes_cycle && !self.has_closed {
+            let children = splits::propose(pool, family, alpha, rng);
+            let n_merges = merges::merge_alike(pool, &children, family, alpha);
+            splits::age(pool);
+            self.since_report += splits::info(children.len(), n_merges);
+        }
     }
 
     /// Resamples α and reports.
@@ -146,9 +171,7 @@ impl Coordinator {
         let is_last = self.has_closed;
         for (stamp, has) in stamps {
             let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last));
-            let renamed =
-                self.pool.pieces_of(stamp.shard).filter(|(name, _, owner)| *name != PieceName::Component(*owner));
-            let owners = renamed.map(|(name, _, owner)| (name, owner)).collect();
+            let owners = self.pool.pieces_of(stamp.shard).filter_map(|(key, piece)| self.moved(key, piece)).collect();
             let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
             let frame = encode_reply(*stamp, &reply, snapshot);
             let family = family_of(&self.plan);
@@ -163,6 +186,15 @@ impl Coordinator {
         out.is_done = self.is_done();
     }
 
+    /// What a worker must be told of a piece, if anything.
+    fn moved(&self, key: PieceKey, piece: &Piece) -> Option<Moved> {
+        let trial = self.pool.trial(piece.owner);
+        let is_current = trial.is_on && piece.told == Some(trial.generation);
+        let expected = (key.name == PieceName::Component(piece.owner)).then_some(is_current.then_some(key.half));
+        let is_news = piece.stats.is_some() && expected != Some(piece.half);
+        is_news.then_some(Moved { name: key.name, half: key.half, owner: piece.owner, in_half: piece.half })
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.has_closed && self.members.keys().all(|shard| self.released.contains(shard))
     }
@@ -170,9 +202,13 @@ impl Coordinator {
     /// Notes which components are no longer as they were last told.
     fn note_changes(&mut self) {
         let mut told = std::mem::take(&mut self.told);
-        let now = |(id, total): (ComponentId, &Weighed)| match told.remove(&id) {
-            Some((stats, since)) if stats == total.stats => (id, (stats, since)),
-            _ => (id, (total.stats.clone(), self.version)),
+        let family = family_of(&self.plan);
+        let now = |(id, total): (ComponentId, &Weighed)| {
+            let halves = self.pool.halves(id, family);
+            match told.remove(&id) {
+                Some((told, since)) if told.total == total.stats && told.halves == halves => (id, (told, since)),
+                _ => (id, (Told { total: total.stats.clone(), halves }, self.version)),
+            }
         };
         self.told = self.pool.live().map(now).collect();
     }
@@ -181,7 +217,7 @@ impl Coordinator {
     fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
         let (version, step) = if is_last { (0, None) } else { (version, family_of(&self.plan).snapshot_step()) };
         let news =
-            |(id, (stats, since)): (&ComponentId, &(Stats, u64))| (*id, (*since > version).then(|| stats.clone()));
+            |(id, (told, since)): (&ComponentId, &(Told, u64))| (*id, (*since > version).then(|| told.clone()));
         let components = self.told.iter().map(news).collect();
         encode_snapshot(&Snapshot { version: self.version, components }, step)
     }
@@ -201,7 +237,7 @@ impl Coordinator {
         let ids: Vec<ComponentId> = push.contributions.iter().map(|(id, _)| *id).collect();
         for id in ids {
             self.pool.keep_clear_of(id);
-            self.pool.enter(PieceKey { shard: stamp.shard, name: PieceName::Component(id) }, None, id);
+            self.pool.enter(PieceKey::whole(stamp.shard, PieceName::Component(id)), None, id);
         }
     }
 }

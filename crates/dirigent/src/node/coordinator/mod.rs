@@ -16,8 +16,7 @@ use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, decode, encode};
-use crate::message::{Hello, Plan, Push, Stamp};
-use crate::stats::Stats;
+use crate::message::{Hello, Plan, Push, Stamp, Told};
 use crate::sweep::Kernel;
 
 /// The node that owns the statistics.
@@ -29,7 +28,7 @@ pub struct Coordinator {
     pool: Pool,
     members: BTreeMap<ShardId, Member>,
     /// The components as they were last told, each with the version since which it is so.
-    told: BTreeMap<ComponentId, (Stats, u64)>,
+    told: BTreeMap<ComponentId, (Told, u64)>,
     /// Whom a synchronous cycle waits for.
     awaited: BTreeSet<ShardId>,
     /// Pushes that wait for the others.
@@ -73,7 +72,7 @@ impl Coordinator {
             awaited: (0..options.n_workers).collect(),
             hellos: BTreeMap::new(),
             plan: None,
-            pool: Pool::new(0),
+            pool: Pool::new(0).keeping_halves(options.splits),
             members: BTreeMap::new(),
             told: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -97,7 +96,7 @@ impl Coordinator {
     /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
     pub fn rebuild(options: CoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         let awaited = workers.iter().copied().collect();
-        let pool = Pool::new(n_restarts);
+        let pool = Pool::new(n_restarts).keeping_halves(options.splits);
         // above whatever the one before can have handed out
         let n_incarnations = n_restarts << 24;
         Self { plan: Some(plan), pool, awaited, is_rebuilding: true, n_incarnations, ..Self::new(options) }
@@ -276,7 +275,8 @@ impl Node for Coordinator {
     /// longer when there are many components.
     fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
         let cycles_apart = 1 + self.told.len() as u64 / COMPONENTS_A_CYCLE;
-        let is_due = self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64 * cycles_apart;
+        // with splits, components that should be one or two are found at the close of a cycle
+        let is_due = !self.options.splits && self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64 * cycles_apart;
         if !self.is_in_step() && is_due && !self.members.is_empty() && !self.is_closing() {
             self.n_absorbed_at_idle = self.n_absorbed;
             self.version += 1;

@@ -41,6 +41,8 @@ pub struct CoordinatorOptions {
     pub alpha: Alpha,
     /// How births find their component.
     pub consolidation: Consolidation,
+    /// Whether components keep halves and are split into them, and merged where that is better: beyond the paper.
+    pub splits: bool,
     /// When pushes are absorbed.
     pub schedule: Schedule,
     /// Cycles to run.

@@ -1,0 +1,172 @@
+//! Merges of existing components: beyond the paper. Pairs with ρ > 1 are merged, the best first.
+//!
+//! Without them the duplicates that many workers bring in their first cycle would take long to die. Where components are many, only pairs
+//! whose sketches are near are looked at.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
+
+use super::{ComponentId, MergeRatio, Pool};
+use crate::family::Conjugate;
+
+/// Up to so many components all pairs are looked at.
+const ALL_PAIRS: usize = 64;
+/// Of more, each with so many of its nearest.
+const NEAREST: usize = 12;
+
+/// A pair that would be better as one.
+#[derive(PartialEq)]
+struct Candidate {
+    log_ratio: f64,
+    ids: (ComponentId, ComponentId),
+    /// How often each had been merged when the ratio was computed.
+    versions: (u32, u32),
+}
+
+impl Eq for Candidate {}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.log_ratio.total_cmp(&other.log_ratio).then_with(|| other.ids.cmp(&self.ids))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Merges pairs with log ρ > 0 in falling log ρ, ties by ids; ratios are computed anew after each merge. Pairs of `apart` are left alone.
+/// Returns how many merges were made.
+pub fn merge_alike(
+    pool: &mut Pool,
+    apart: &[(ComponentId, ComponentId)],
+    family: &dyn Conjugate,
+    alpha: f64,
+) -> usize {
+    let mut merging = Merging {
+        ratio: MergeRatio::new(family, alpha),
+        apart: apart.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
+        neighbours: neighbours(pool, family),
+        versions: BTreeMap::new(),
+        queue: BinaryHeap::new(),
+    };
+    let ids: Vec<ComponentId> = merging.neighbours.keys().copied().collect();
+    ids.iter().for_each(|&id| merging.consider(pool, id, |other| other < id));
+    let mut n_merges = 0;
+    while let Some(Candidate { ids: (a, b), versions, .. }) = merging.queue.pop() {
+        if (merging.version(a), merging.version(b)) != versions || pool.total(a).is_none() || pool.total(b).is_none() {
+            continue;
+        }
+        let kept = pool.merge(a, b, family);
+        let gone = if kept == a { b } else { a };
+        merging.join(kept, gone);
+        merging.consider(pool, kept, |_| true);
+        n_merges += 1;
+    }
+    n_merges
+}
+
+struct Merging<'a> {
+    ratio: MergeRatio<'a>,
+    apart: HashSet<(ComponentId, ComponentId)>,
+    neighbours: BTreeMap<ComponentId, Vec<ComponentId>>,
+    versions: BTreeMap<ComponentId, u32>,
+    queue: BinaryHeap<Candidate>,
+}
+
+impl Merging<'_> {
+    fn version(&self, id: ComponentId) -> u32 {
+        self.versions.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Looks at a component's pairs.
+    fn consider(&mut self, pool: &Pool, id: ComponentId, wanted: impl Fn(ComponentId) -> bool) {
+        let Some(total) = pool.total(id) else { return };
+        let total = self.ratio.spread(total);
+        for &other in &self.neighbours[&id] {
+            if !wanted(other) || self.apart.contains(&(id, other)) {
+                continue;
+            }
+            let Some(set) = pool.total(other) else { continue };
+            let log_ratio = self.ratio.log(&total, set);
+            if log_ratio > 0.0 {
+                let versions = (self.version(id), self.version(other));
+                self.queue.push(Candidate { log_ratio, ids: (id, other), versions });
+            }
+        }
+    }
+
+    /// A merged component has the neighbours of both, and stays apart from whatever either stayed apart from.
+    fn join(&mut self, kept: ComponentId, gone: ComponentId) {
+        *self.versions.entry(kept).or_default() += 1;
+        *self.versions.entry(gone).or_default() += 1;
+        let more = self.neighbours.remove(&gone).unwrap_or_default();
+        for &other in &more {
+            if let Some(list) = self.neighbours.get_mut(&other) {
+                list.retain(|id| *id != gone);
+                if other != kept && !list.contains(&kept) {
+                    list.push(kept);
+                }
+            }
+            if self.apart.contains(&(gone, other)) {
+                self.apart.extend([(kept, other), (other, kept)]);
+            }
+        }
+        let list = self.neighbours.get_mut(&kept).expect("it is still there");
+        list.extend(more);
+        list.retain(|id| *id != kept && *id != gone);
+        list.sort_unstable();
+        list.dedup();
+    }
+}
+
+/// For each component those it may be merged with. If a has b, b has a.
+fn neighbours(pool: &Pool, family: &dyn Conjugate) -> BTreeMap<ComponentId, Vec<ComponentId>> {
+    let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();
+    if ids.len() <= ALL_PAIRS {
+        let others = |&id: &ComponentId| (id, ids.iter().copied().filter(|other| *other != id).collect());
+        return ids.iter().map(others).collect();
+    }
+    let sketches: Vec<Vec<f32>> = pool.live().map(|(_, total)| family.sketch(&total.stats)).collect();
+    let mut lists: Vec<Vec<usize>> = vec![Vec::new(); ids.len()];
+    for (ix, nearest) in nearest(&sketches).into_iter().enumerate() {
+        for other in nearest {
+            lists[ix].push(other);
+            lists[other].push(ix);
+        }
+    }
+    let named = |(ix, mut list): (usize, Vec<usize>)| {
+        list.sort_unstable();
+        list.dedup();
+        (ids[ix], list.into_iter().map(|other| ids[other]).collect())
+    };
+    lists.into_iter().enumerate().map(named).collect()
+}
+
+/// For each sketch the nearest others.
+fn nearest(sketches: &[Vec<f32>]) -> Vec<Vec<usize>> {
+    let mut distances = Vec::with_capacity(sketches.len());
+    let of = |ix: usize| {
+        distances.clear();
+        let others = sketches.iter().enumerate().filter(|(other, _)| *other != ix);
+        distances.extend(others.map(|(other, sketch)| (squared_distance(&sketches[ix], sketch), other)));
+        let n_nearest = NEAREST.min(distances.len());
+        distances.select_nth_unstable_by(n_nearest - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        distances[..n_nearest].iter().map(|(_, other)| *other).collect()
+    };
+    (0..sketches.len()).map(of).collect()
+}
+
+fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
+    let ((a, last_a), (b, last_b)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
+    let mut sums = [0.0f32; 16];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..16 {
+            let difference = a[lane] - b[lane];
+            sums[lane] += difference * difference;
+        }
+    }
+    sums.iter().sum::<f32>() + last_a.iter().zip(last_b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
+}
