@@ -44,7 +44,7 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
 fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary> {
     let n_rows = job.shard.n_rows();
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws, n_rows)).transpose()?;
-    let progress = Progress::new(output.console(), n_rows, job.options.cycles());
+    let progress = Progress::new(output.console(), job.options.cycles());
     let mut recorder = Recorder { trace: run_dir.trace()?, draws, progress };
     let start = Instant::now();
     let outcome = method::run(job.shard, job.model, job.options, job.truth, &mut recorder);

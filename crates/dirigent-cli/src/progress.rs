@@ -12,13 +12,12 @@ use crate::console::{Console, Talk, scaled};
 pub(crate) struct Progress {
     console: Console,
     bar: Option<ProgressBar>,
-    n_rows: usize,
     cycles: u64,
 }
 
 impl Progress {
-    pub(crate) fn new(console: Console, n_rows: usize, cycles: u64) -> Self {
-        Self { console, bar: console.draws_bar().then(|| bar(cycles)), n_rows, cycles }
+    pub(crate) fn new(console: Console, cycles: u64) -> Self {
+        Self { console, bar: console.draws_bar().then(|| bar(cycles)), cycles }
     }
 
     /// A cycle has ended.
@@ -40,7 +39,7 @@ impl Progress {
 
     fn describe(&self, info: &CycleInfo) -> String {
         let vi = info.vi.map(|vi| format!("  VI {vi:.3}")).unwrap_or_default();
-        let speed = scaled(self.n_rows as f64 / info.sweep_seconds.max(1e-9), &["", "k", "M", "G"]);
+        let speed = scaled(info.n_rows as f64 / info.sweep_seconds.max(1e-9), &["", "k", "M", "G"]);
         let left = info.seconds / info.cycle as f64 * (self.cycles.saturating_sub(info.cycle)) as f64;
         format!("K {}  log-joint {:.1}{vi}  {speed} rows/s  {} left", info.k, info.log_joint, duration(left))
     }
@@ -88,11 +87,12 @@ mod tests {
 
     #[test]
     fn a_line_says_where_the_run_stands() {
-        let progress = Progress { console: Console::default(), bar: None, n_rows: 3000, cycles: 50 };
+        let progress = Progress { console: Console::default(), bar: None, cycles: 50 };
         let info = CycleInfo {
             cycle: 10,
             seconds: 20.0,
             sweep_seconds: 0.002,
+            n_rows: 3000,
             log_joint: -12.34,
             k: 7,
             vi: Some(0.5),

@@ -168,6 +168,8 @@ pub struct Shard {
     n_columns: usize,
     is_counts: bool,
     n_rows: usize,
+    /// Every so manieth row of the blocks.
+    stride: usize,
     blocks: Vec<Block>,
 }
 
@@ -186,7 +188,7 @@ impl Shard {
     pub fn of_tables(tables: &[Arc<Table>], rows: Range<usize>) -> Self {
         let n_columns = tables.first().map_or(0, |table| table.n_columns());
         let is_counts = tables.iter().any(|table| matches!(**table, Table::Counts(_)));
-        let mut shard = Self { n_columns, is_counts, n_rows: 0, blocks: Vec::new() };
+        let mut shard = Self { n_columns, is_counts, n_rows: 0, stride: 1, blocks: Vec::new() };
         let mut table_start = 0;
         for table in tables {
             assert_eq!(table.n_columns(), n_columns, "tables of one data set have the same columns");
@@ -203,9 +205,17 @@ impl Shard {
         shard
     }
 
+    /// Every `stride`-th row, the first one included, as a shard of their own.
+    #[must_use]
+    pub fn every(&self, stride: usize) -> Self {
+        assert!(stride > 0, "a stride is at least 1");
+        Self { n_rows: self.n_rows.div_ceil(stride), stride: self.stride * stride, ..self.clone() }
+    }
+
     /// The given rows of this shard, as a shard of their own.
     #[must_use]
     pub fn part(&self, rows: Range<usize>) -> Self {
+        assert_eq!(self.stride, 1, "parts are of whole shards");
         assert!(rows.start <= rows.end && rows.end <= self.n_rows, "the rows asked for must exist");
         let ends = self.blocks.iter().skip(1).map(|block| block.first_row).chain([self.n_rows]);
         let mut part = Self { n_rows: 0, blocks: Vec::new(), ..*self };
@@ -245,6 +255,7 @@ impl Shard {
     #[inline]
     pub fn row(&self, row_ix: usize) -> Row<'_> {
         debug_assert!(row_ix < self.n_rows, "row {row_ix} of {}", self.n_rows);
+        let row_ix = row_ix * self.stride;
         let block = match self.blocks.as_slice() {
             [block] => block,
             blocks => &blocks[blocks.partition_point(|block| block.first_row <= row_ix) - 1],
@@ -281,6 +292,8 @@ mod tests {
         assert_eq!(rows, [Row::F32(&[2.0, 3.0]), Row::F32(&[4.0, 5.0]), Row::F64(&[6.0, 7.0])]);
         let part = shard.part(1..3);
         assert_eq!(part.rows().collect::<Vec<_>>(), [Row::F32(&[4.0, 5.0]), Row::F64(&[6.0, 7.0])]);
+        assert_eq!(shard.every(2).rows().collect::<Vec<_>>(), [Row::F32(&[2.0, 3.0]), Row::F64(&[6.0, 7.0])]);
+        assert_eq!(shard.every(5).n_rows(), 1);
         assert_eq!((part.part(1..2).row(0), part.part(1..1).n_rows()), (Row::F64(&[6.0, 7.0]), 0));
     }
 

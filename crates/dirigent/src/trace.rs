@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// The first line of `trace.csv`.
 pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,\
-                          moved,births,merges,splits,bytes,messages,observed_bytes";
+                          moved,births,merges,splits,bytes,messages,observed_bytes,rows";
 
 /// One cycle, as it is reported.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,6 +48,8 @@ pub struct CycleInfo {
     pub messages: u64,
     /// Bytes that were sent only to be looked at: VI, draws, labels, samples.
     pub observed_bytes: u64,
+    /// Rows that take part: all of them, or a sample in the first cycles.
+    pub n_rows: u64,
 }
 
 /// Writes `trace.csv`, a line a cycle, so that the file is valid while the run goes on.
@@ -83,8 +85,8 @@ fn line(info: &CycleInfo) -> String {
     let mut line = format!("{},{:.6},{}", info.cycle, info.seconds, optional(info.virtual_seconds));
     let CycleInfo { sweep_seconds, coordinator_seconds, log_joint, k, alpha, .. } = info;
     let _ = write!(line, ",{sweep_seconds:.6},{coordinator_seconds:.6},{log_joint},{k},{alpha},{}", optional(info.vi));
-    let counts = [info.moved, info.births, info.merges, info.splits, info.bytes, info.messages, info.observed_bytes];
-    for count in counts {
+    let CycleInfo { moved, births, merges, splits, bytes, messages, observed_bytes, n_rows, .. } = info;
+    for count in [moved, births, merges, splits, bytes, messages, observed_bytes, n_rows] {
         let _ = write!(line, ",{count}");
     }
     line
@@ -103,7 +105,7 @@ mod tests {
         let info = CycleInfo { cycle: 1, seconds: 0.5, log_joint: -1.25, k: 3, alpha: 2.0, ..CycleInfo::default() };
         trace.write(&info).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0"));
+        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0,0"));
         assert!(text.ends_with('\n'));
     }
 

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
+use super::sketches::Sketches;
 use super::{ComponentId, MergeRatio, Pool};
 use crate::family::Conjugate;
 
@@ -129,10 +130,10 @@ fn neighbours(pool: &Pool, family: &dyn Conjugate) -> BTreeMap<ComponentId, Vec<
         let others = |&id: &ComponentId| (id, ids.iter().copied().filter(|other| *other != id).collect());
         return ids.iter().map(others).collect();
     }
-    let sketches: Vec<Vec<f32>> = pool.live().map(|(_, total)| family.sketch(&total.stats)).collect();
+    let sketches = Sketches::of(pool.live().map(|(_, total)| family.sketch(&total.stats)));
     let mut lists: Vec<Vec<usize>> = vec![Vec::new(); ids.len()];
-    for (ix, nearest) in nearest(&sketches).into_iter().enumerate() {
-        for other in nearest {
+    for ix in 0..sketches.len() {
+        for other in sketches.nearest(sketches.point(ix), NEAREST, Some(ix)) {
             lists[ix].push(other);
             lists[other].push(ix);
         }
@@ -143,30 +144,4 @@ fn neighbours(pool: &Pool, family: &dyn Conjugate) -> BTreeMap<ComponentId, Vec<
         (ids[ix], list.into_iter().map(|other| ids[other]).collect())
     };
     lists.into_iter().enumerate().map(named).collect()
-}
-
-/// For each sketch the nearest others.
-fn nearest(sketches: &[Vec<f32>]) -> Vec<Vec<usize>> {
-    let mut distances = Vec::with_capacity(sketches.len());
-    let of = |ix: usize| {
-        distances.clear();
-        let others = sketches.iter().enumerate().filter(|(other, _)| *other != ix);
-        distances.extend(others.map(|(other, sketch)| (squared_distance(&sketches[ix], sketch), other)));
-        let n_nearest = NEAREST.min(distances.len());
-        distances.select_nth_unstable_by(n_nearest - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        distances[..n_nearest].iter().map(|(_, other)| *other).collect()
-    };
-    (0..sketches.len()).map(of).collect()
-}
-
-fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, last_a), (b, last_b)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
-    let mut sums = [0.0f32; 16];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..16 {
-            let difference = a[lane] - b[lane];
-            sums[lane] += difference * difference;
-        }
-    }
-    sums.iter().sum::<f32>() + last_a.iter().zip(last_b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
 }

@@ -11,6 +11,7 @@ pub mod pooled;
 pub mod progressive;
 mod ratio;
 pub mod restricted;
+mod sketches;
 pub mod splits;
 #[cfg(test)]
 mod timing;

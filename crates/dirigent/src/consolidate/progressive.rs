@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use super::sketches::Sketches;
 use super::{MergeRatio, PieceKey, Pool, Weighed};
 use crate::family::Conjugate;
 use crate::rng::Stream;
@@ -57,6 +58,47 @@ pub fn absorb(
         }
         info.merges += absorb_batch(pool, batch, &ratio, rng);
     }
+}
+
+/// Components that a birth is compared with, where only near ones are.
+const NEAREST: usize = 16;
+
+/// The same for many births and components, beyond the paper: each birth is compared with the components near it only. Families whose sketch does
+/// not tell what is near go the long way.
+pub fn absorb_near(
+    pool: &mut Pool,
+    births: Vec<(PieceKey, Stats)>,
+    family: &dyn Conjugate,
+    alpha: f64,
+    rng: &mut Stream,
+) -> ConsolidateInfo {
+    if family.has_counts() {
+        return absorb(pool, births, family, alpha, rng);
+    }
+    let ratio = MergeRatio::new(family, alpha);
+    let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };
+    let mut sketches = Sketches::default();
+    let mut ids = Vec::new();
+    for (id, total) in pool.live() {
+        sketches.set(ids.len(), &family.sketch(&total.stats));
+        ids.push(id);
+    }
+    for (key, stats) in births {
+        let near = sketches.nearest(&family.sketch(&stats), NEAREST, None);
+        let birth = Weighed::new(family, stats);
+        let log_ratio = |ix: &usize| ratio.log(pool.total(ids[*ix]).expect("it has rows"), &birth);
+        let log_weights: Vec<f64> = near.iter().map(log_ratio).chain([0.0]).collect();
+        let chosen = near.get(rng.categorical(&log_weights)).copied().unwrap_or(ids.len());
+        if chosen < ids.len() {
+            info.merges += 1;
+        } else {
+            ids.push(pool.mint());
+        }
+        pool.enter(key, Some(birth.stats), ids[chosen]);
+        pool.settle(family);
+        sketches.set(chosen, &family.sketch(&pool.total(ids[chosen]).expect("it has rows").stats));
+    }
+    info
 }
 
 /// One by one, but a component is laid out once for the ratios with all of them. Returns how many were merged.

@@ -103,6 +103,7 @@ impl Meter {
             bytes: window.bytes,
             messages: window.messages,
             observed_bytes: window.observed_bytes,
+            n_rows: report.n_rows,
         }
     }
 

@@ -137,8 +137,10 @@ impl Conjugate for GaussianFixed {
 
     fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
         let direction: Vec<f64> = (0..self.stats_len()).map(|_| rng.normal()).collect();
-        let threshold = direction.iter().zip(self.centred_mean(stats)).map(|(along, mean)| along * mean).sum();
-        Cut::Plane { direction, threshold }
+        let through_mean: f64 = direction.iter().zip(self.centred_mean(stats)).map(|(along, mean)| along * mean).sum();
+        let length = direction.iter().map(|along| along * along).sum::<f64>().sqrt();
+        let off_centre = if rng.uniform() < 0.5 { 0.0 } else { 2.0 * rng.uniform() };
+        Cut::Plane { direction, threshold: through_mean + off_centre * self.noise_sd * length }
     }
 }
 

@@ -67,6 +67,7 @@ struct PushBody {
     birth_numbers: Vec<u64>,
     births: StatsList,
     moved: u64,
+    sum_log_base: Option<f64>,
 }
 
 /// A snapshot on the wire.
@@ -127,6 +128,7 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
                 birth_numbers: push.births.iter().map(|(number, _)| *number).collect(),
                 births,
                 moved: push.moved,
+                sum_log_base: push.sum_log_base,
             };
             frame(stamp, Kind::Push, &body, has_counts)
         }
@@ -166,6 +168,7 @@ fn unpack_push(body: PushBody, stats_len: usize) -> Result<Push> {
         contributions: body.ids.into_iter().zip(parts).collect(),
         births: body.birth_numbers.into_iter().zip(births).collect(),
         moved: body.moved,
+        sum_log_base: body.sum_log_base,
     })
 }
 
@@ -282,7 +285,7 @@ mod tests {
     fn messages() -> Vec<Message> {
         let push = Push {
             base_version: 4,
-            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 }),
+            joining: Some(Joining { cycle: 3, alpha: 0.7, stride: 4 }),
             contributions: vec![
                 (id(1), Part::Whole(dense(3, [0.5, -1e300]))),
                 (id(4), Part::Halved { generation: 3, halves: [dense(2, [0.5, 1.0]), dense(1, [0.0, 0.1])] }),
@@ -290,6 +293,7 @@ mod tests {
             ],
             births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
             moved: 2,
+            sum_log_base: Some(-1.5),
         };
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let counts =
@@ -304,7 +308,7 @@ mod tests {
         ];
         let snapshot = Snapshot { version: 8, components };
         let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
-        let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
+        let reply = Reply { cycle: 2, alpha: 1.5, is_generous: true, stride: 16, owners: vec![moved], is_last: false };
         vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, snapshot), Message::Rejoin]
     }
 
@@ -314,7 +318,7 @@ mod tests {
         let survey = Survey::of(&shard);
         let model = Model::resolve(&ModelOptions::default(), &survey).unwrap();
         let kernel = Kernel::Portable;
-        let plan = Plan { model, kernel, seed: 3, sweeps_per_cycle: 1, shows_labels: true, n_rows: 2 };
+        let plan = Plan { model, kernel, seed: 3, sweeps_per_cycle: 1, shows_labels: true };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
         for message in [Message::Hello(Hello { survey, kernel }), Message::Plan(plan), Message::ShownLabels(labels)] {
             assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));

@@ -51,8 +51,6 @@ pub struct Plan {
     pub sweeps_per_cycle: u32,
     /// Whether workers show their labels to the driver after every cycle.
     pub shows_labels: bool,
-    /// The number of rows of all workers together.
-    pub n_rows: u64,
 }
 
 /// A worker's contributions: for each piece that changed, the statistics of its rows in it.
@@ -68,17 +66,19 @@ pub struct Push {
     pub births: Vec<(u64, Stats)>,
     /// Rows that changed their component since the last push.
     pub moved: u64,
+    /// Σ log h(x) over the rows that take part, where that is news.
+    pub sum_log_base: Option<f64>,
 }
 
 /// What a worker that joins says beside its contributions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Joining {
-    /// Σ log h(x) over the shard.
-    pub sum_log_base: f64,
     /// The cycle and the α it knows, for a coordinator that must be rebuilt.
     pub cycle: u64,
     /// The concentration it knows.
     pub alpha: f64,
+    /// Every so manieth of its rows takes part.
+    pub stride: u32,
 }
 
 /// All components with rows, as of a version.
@@ -106,6 +106,10 @@ pub struct Reply {
     pub cycle: u64,
     /// The concentration.
     pub alpha: f64,
+    /// Whether to sweep with a larger concentration: in the first cycle.
+    pub is_generous: bool,
+    /// Every so manieth row takes part in the cycle.
+    pub stride: u32,
     /// Where each piece went that has rows, where it did not stay what it was named. (A piece that stayed keeps its half as long as the
     /// snapshot has the same generation of it.)
     pub owners: Vec<Moved>,

@@ -228,6 +228,7 @@ pub fn run(
             vi: truth.map(|truth| metrics::compare(chain.labels(), truth).vi),
             moved: sweep_info.moved,
             births: sweep_info.births,
+            n_rows: shard.n_rows() as u64,
             ..CycleInfo::default()
         })?;
         if options.draws.is_some_and(|draws| draws.keeps(cycle, options.cycles)) {

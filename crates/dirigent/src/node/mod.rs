@@ -7,9 +7,11 @@ pub mod conservation;
 mod coordinator;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 mod worker;
 
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub struct CycleReport {
     pub cycle: u64,
     /// The log-joint of the state.
     pub log_joint: f64,
+    /// Rows that take part.
+    pub n_rows: u64,
     /// Components with rows.
     pub k: usize,
     /// The α of the cycle, and of its log-joint.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Address, Event, Frame, Node, Outbox};
+use super::{Address, Event, Frame, Node, Outbox, WarmUp};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::error::{InputError, Result};
 use crate::halves::{Half, Halves, Part};
@@ -47,6 +47,9 @@ pub struct RowLabel {
 /// What a worker does once it has a plan.
 struct Work {
     plan: Plan,
+    shard: Shard,
+    /// Every so manieth row takes part: the sampler's rows.
+    stride: usize,
     sampler: Box<dyn Sampler>,
     /// What each slot is called. Slots beyond are births without a number.
     names: Vec<PieceName>,
@@ -62,6 +65,7 @@ struct Work {
     base_version: u64,
     cycle: u64,
     alpha: f64,
+    is_generous: bool,
 }
 
 /// A checkpoint: the labels and what they stand for. Everything else can be made again.
@@ -73,6 +77,7 @@ struct Memory {
     base_version: u64,
     cycle: u64,
     alpha: f64,
+    stride: usize,
 }
 
 impl Worker {
@@ -83,15 +88,18 @@ impl Worker {
 
     /// A worker that goes on from a checkpoint of an earlier life.
     pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
-        let memory: Memory = postcard::from_bytes(checkpoint)
+        let memory: Option<Memory> = postcard::from_bytes(checkpoint)
             .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
-        let is_whole = memory.labels.len() == shard.n_rows()
-            && memory.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < memory.names.len());
-        if !is_whole {
+        let is_whole = |memory: &Memory| {
+            memory.stride > 0
+                && memory.labels.len() == shard.n_rows().div_ceil(memory.stride)
+                && memory.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < memory.names.len())
+        };
+        if !memory.as_ref().is_none_or(is_whole) {
             let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
             return Err(InputError::new(problem).into());
         }
-        Ok(Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) })
+        Ok(Self { memory, ..Self::new(shard_id, shard, kernel) })
     }
 
     /// A worker that begins with labels below `n_components`, the same numbers as the other workers'.
@@ -99,7 +107,7 @@ impl Worker {
         assert_eq!(labels.len(), shard.n_rows(), "one label a row");
         let name = |number| PieceName::Component(ComponentId { epoch: 0, number: u64::from(number) + 1 });
         let names = (0..n_components).map(name).collect();
-        let memory = Memory { names, labels, next_birth: 0, base_version: 0, cycle: 0, alpha: 1.0 };
+        let memory = Memory { names, labels, next_birth: 0, base_version: 0, cycle: 0, alpha: 1.0, stride: 1 };
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }
 
@@ -110,7 +118,10 @@ impl Worker {
             let generation = work.generations.get(label as usize).copied().flatten();
             Some(RowLabel { name: *work.names.get(label as usize)?, half: *half, generation })
         };
-        work.sampler.labels().iter().zip(work.sampler.halves()).map(label_of).collect()
+        let mut labels = vec![None; self.shard.n_rows()];
+        let sampled = work.sampler.labels().iter().zip(work.sampler.halves());
+        labels.iter_mut().step_by(work.stride).zip(sampled).for_each(|(label, sampled)| *label = label_of(sampled));
+        labels
     }
 
     /// Whether it has had its last answer, and rests.
@@ -160,9 +171,9 @@ impl Worker {
         work.answered.clear();
         // halves are dropped: they were of another life
         work.generations.clear();
-        work.sampler.set_halves(vec![None; self.shard.n_rows()]);
-        let joining = Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha };
-        let push = work.push(0, Some(joining));
+        work.sampler.set_halves(vec![None; work.sampler.labels().len()]);
+        let joining = Joining { cycle: work.cycle, alpha: work.alpha, stride: work.stride as u32 };
+        let push = Push { sum_log_base: Some(work.sampler.sum_log_base()), ..work.push(0, Some(joining)) };
         self.send_push(push, out);
     }
 
@@ -174,6 +185,7 @@ impl Worker {
     fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) {
         let shard_id = self.shard_id;
         let work = self.work.as_mut().expect("a reply answers a push");
+        let stride_before = work.stride;
         let local = work.take_in(reply, snapshot);
         if work.plan.shows_labels || reply.is_last {
             let shown = work.show(reply.is_last.then_some(&local));
@@ -186,16 +198,20 @@ impl Worker {
             return;
         }
         let moved = work.sweep(shard_id);
-        out.swept_rows += self.shard.n_rows() as u64 * u64::from(work.plan.sweeps_per_cycle);
-        let push = work.push(moved, None);
+        out.swept_rows += work.sampler.labels().len() as u64 * u64::from(work.plan.sweeps_per_cycle);
+        let sum_log_base = (work.stride != stride_before).then(|| work.sampler.sum_log_base());
+        let push = Push { sum_log_base, ..work.push(moved, None) };
         self.send_push(push, out);
     }
 }
 
 impl Work {
     fn new(plan: Plan, shard: Shard, memory: Option<Memory>) -> Self {
-        let mut sampler = sampler(&plan.model, shard, plan.kernel);
+        let stride = memory.as_ref().map_or(1, |memory| memory.stride);
+        let mut sampler = sampler(&plan.model, shard.every(stride), plan.kernel);
         let mut work = Self {
+            shard,
+            stride,
             names: Vec::new(),
             told: HashMap::new(),
             generations: Vec::new(),
@@ -205,6 +221,7 @@ impl Work {
             base_version: 0,
             cycle: 0,
             alpha: 1.0,
+            is_generous: false,
             sampler: {
                 sampler.load(&[]);
                 sampler
@@ -225,14 +242,16 @@ impl Work {
     fn sweep(&mut self, shard_id: ShardId) -> u64 {
         let sweeps = u64::from(self.plan.sweeps_per_cycle);
         let stream_of = |sweep| Seed::new(self.plan.seed).stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
-        (0..sweeps).map(|sweep| self.sampler.sweep(self.alpha, &mut stream_of(sweep)).moved).sum()
+        let n_rows = self.sampler.labels().len() as f64;
+        let alpha = if self.is_generous { WarmUp::first_alpha(self.alpha, n_rows) } else { self.alpha };
+        (0..sweeps).map(|sweep| self.sampler.sweep(alpha, &mut stream_of(sweep)).moved).sum()
     }
 
     /// What has changed since the last answered push, or everything when joining. Slots without a name that have rows are births.
     fn push(&mut self, moved: u64, joining: Option<Joining>) -> Push {
         let contributions = self.contributions();
         let mut push =
-            Push { base_version: self.base_version, joining, contributions: Vec::new(), births: Vec::new(), moved };
+            Push { base_version: self.base_version, joining, contributions: Vec::new(), births: Vec::new(), moved, sum_log_base: None };
         for (slot, part) in contributions.iter().enumerate() {
             let name = self.names.get(slot).copied();
             match name {
@@ -311,6 +330,8 @@ impl Work {
             .unzip();
         let own = Own::new(&self.pushed, &places, &snapshot);
         let local: Vec<Stats> = snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
+        let stride = if reply.is_last { 1 } else { reply.stride.max(1) as usize };
+        let (labels, halves) = self.sample_rows(stride, labels, halves);
         self.sampler.load(&local);
         self.sampler.set_labels(labels);
         if snapshot.iter().any(|(_, told)| told.halves != Halves::Resting) {
@@ -322,8 +343,29 @@ impl Work {
         self.answered = own.answered(&self.generations);
         self.told = snapshot.into_iter().collect();
         self.base_version = version;
-        (self.cycle, self.alpha) = (reply.cycle, reply.alpha);
+        (self.cycle, self.alpha, self.is_generous) = (reply.cycle, reply.alpha, reply.is_generous);
         local
+    }
+
+    /// Lets more rows take part, if it is time, which are in no component yet. Fewer only if none is in one.
+    fn sample_rows(
+        &mut self,
+        stride: usize,
+        labels: Vec<u32>,
+        halves: Vec<Option<Half>>,
+    ) -> (Vec<u32>, Vec<Option<Half>>) {
+        let is_possible = self.stride.is_multiple_of(stride) || labels.iter().all(|&label| label == UNASSIGNED);
+        if stride == self.stride || !is_possible {
+            return (labels, halves);
+        }
+        let times = (self.stride / stride).max(1);
+        self.stride = stride;
+        self.sampler = sampler(&self.plan.model, self.shard.every(stride), self.plan.kernel);
+        let n_rows = self.sampler.labels().len();
+        let (mut more_labels, mut more_halves) = (vec![UNASSIGNED; n_rows], vec![None; n_rows]);
+        more_labels.iter_mut().step_by(times).zip(labels).for_each(|(more, label)| *more = label);
+        more_halves.iter_mut().step_by(times).zip(halves).for_each(|(more, half)| *more = half);
+        (more_labels, more_halves)
     }
 
     /// Where the rows of each slot are now, by the half they were in: the slot, and the half of it.
@@ -380,13 +422,22 @@ impl Work {
         ShownLabels {
             cycle: self.cycle,
             components: self.names.iter().map(component).collect(),
-            labels: self.sampler.labels().to_vec(),
+            labels: self.labels_of_all_rows(),
             assignments: last.map(|components| {
                 let assignments = self.sampler.assign(components);
                 let labels = assignments.iter().map(|assignment| assignment.label).collect();
                 (labels, assignments.iter().map(|assignment| assignment.certainty).collect())
             }),
         }
+    }
+}
+
+impl Work {
+    /// Also of rows that do not yet take part, which are in no component.
+    fn labels_of_all_rows(&self) -> Vec<u32> {
+        let mut labels = vec![UNASSIGNED; self.shard.n_rows()];
+        labels.iter_mut().step_by(self.stride).zip(self.sampler.labels()).for_each(|(label, sampled)| *label = *sampled);
+        labels
     }
 }
 
@@ -462,20 +513,16 @@ impl Node for Worker {
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        let memory = match &self.work {
-            Some(work) => Memory {
-                names: work.names.clone(),
-                labels: work.sampler.labels().to_vec(),
-                next_birth: work.next_birth,
-                base_version: work.base_version,
-                cycle: work.cycle,
-                alpha: work.alpha,
-            },
-            None => {
-                let labels = vec![UNASSIGNED; self.shard.n_rows()];
-                Memory { names: Vec::new(), labels, next_birth: 0, base_version: 0, cycle: 0, alpha: 1.0 }
-            }
-        };
+        // before there is a plan there is nothing to remember
+        let memory = self.work.as_ref().map(|work| Memory {
+            names: work.names.clone(),
+            labels: work.sampler.labels().to_vec(),
+            next_birth: work.next_birth,
+            base_version: work.base_version,
+            cycle: work.cycle,
+            alpha: work.alpha,
+            stride: work.stride,
+        });
         postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
     }
 }

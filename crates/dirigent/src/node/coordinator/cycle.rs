@@ -13,7 +13,7 @@ use crate::message::codec::{encode_reply, encode_snapshot};
 use crate::halves::{Half, Part};
 use crate::message::{Moved, Push, Reply, Snapshot, Stamp, Told};
 use crate::model::Alpha;
-use crate::node::{Address, CycleReport, Outbox};
+use crate::node::{Address, CycleReport, Outbox, WarmUp};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
@@ -79,18 +79,19 @@ impl Coordinator {
     fn enter(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
         let mut births = Vec::new();
         for (shard, (stamp, push)) in pushes {
-            if let Some(joining) = push.joining {
+            if push.joining.is_some() {
                 self.pool.take_out(shard);
                 let member = Member {
                     incarnation: stamp.incarnation,
                     sequence: 0,
-                    sum_log_base: joining.sum_log_base,
+                    sum_log_base: 0.0,
                     reply: None,
                 };
                 self.members.insert(shard, member);
             }
             let member = self.members.get_mut(&shard).expect("it has joined");
             member.sequence = stamp.sequence;
+            member.sum_log_base = push.sum_log_base.unwrap_or(member.sum_log_base);
             for (id, part) in push.contributions {
                 let halves = match part {
                     Part::Whole(stats) => vec![stats],
@@ -121,6 +122,7 @@ impl Coordinator {
         // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
         let consolidation = if self.has_closed { Consolidation::Progressive } else { self.options.consolidation };
         self.since_report += match consolidation {
+            Consolidation::Progressive if self.options.splits => progressive::absorb_near(pool, births, family, alpha, rng),
             Consolidation::Progressive => progressive::absorb(pool, births, family, alpha, rng),
             Consolidation::Pooled => pooled::absorb(pool, births, family, alpha, rng),
             Consolidation::Hungarian => hungarian::absorb(pool, births, family, alpha),
@@ -148,9 +150,11 @@ impl Coordinator {
         let log_joint =
             log_joint(family_of(&self.plan), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base);
         let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
+        self.warm_up.close_cycle(k, (splits + merges).saturating_sub(births));
         out.reports.push(CycleReport {
             cycle: self.cycle,
             log_joint,
+            n_rows,
             k,
             alpha: self.alpha,
             moved: std::mem::take(&mut self.moved),
@@ -172,7 +176,14 @@ impl Coordinator {
         for (stamp, has) in stamps {
             let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last));
             let owners = self.pool.pieces_of(stamp.shard).filter_map(|(key, piece)| self.moved(key, piece)).collect();
-            let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
+            let reply = Reply {
+                cycle: self.cycle,
+                alpha: self.alpha,
+                is_generous: self.is_generous(),
+                stride: self.warm_up.stride,
+                owners,
+                is_last,
+            };
             let frame = encode_reply(*stamp, &reply, snapshot);
             let family = family_of(&self.plan);
             self.pool.fuse(stamp.shard, family);
@@ -184,6 +195,11 @@ impl Coordinator {
             }
         }
         out.is_done = self.is_done();
+    }
+
+    /// A sweep that seats new rows is generous with new components, where those that should be one are merged.
+    fn is_generous(&self) -> bool {
+        self.options.splits && !self.options.has_start && self.warm_up.has_new_rows()
     }
 
     /// What a worker must be told of a piece, if anything.
@@ -229,6 +245,7 @@ impl Coordinator {
         let Some((stamp, push)) = newest else { return };
         let joining = push.joining.expect("a rebuild begins with full pushes");
         (self.version, self.cycle) = (push.base_version, joining.cycle);
+        self.warm_up = WarmUp::resume(joining.stride);
         self.n_absorbed = joining.cycle * pushes.len() as u64;
         if self.options.alpha == Alpha::Auto {
             self.alpha = joining.alpha;

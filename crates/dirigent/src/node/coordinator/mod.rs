@@ -10,7 +10,7 @@ pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Address, Event, Frame, Node, Outbox};
+use super::{Address, Event, Frame, Node, Outbox, WarmUp};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
@@ -38,6 +38,7 @@ pub struct Coordinator {
     alpha: f64,
     version: u64,
     cycle: u64,
+    warm_up: WarmUp,
     /// Pushes absorbed so far under an asynchronous schedule.
     n_absorbed: u64,
     n_incarnations: u32,
@@ -80,6 +81,7 @@ impl Coordinator {
             is_rebuilding: options.has_start,
             version: 0,
             cycle: 0,
+            warm_up: WarmUp::NONE,
             n_absorbed: 0,
             n_incarnations: 0,
             gone: BTreeMap::new(),
@@ -161,9 +163,13 @@ impl Coordinator {
         Ok(())
     }
 
-    fn make_plan(&self) -> Result<Plan> {
+    fn make_plan(&mut self) -> Result<Plan> {
         let surveys = self.hellos.values().map(|hello| hello.survey.clone());
         let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
+        // only where components can be taken apart again that a sample does not tell apart
+        if self.options.splits && !self.options.has_start {
+            self.warm_up = WarmUp::new(survey.n_rows);
+        }
         let common = self.hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
         self.options.plan(&survey, common)
     }

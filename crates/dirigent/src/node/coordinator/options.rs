@@ -68,7 +68,6 @@ impl CoordinatorOptions {
             seed: self.seed,
             sweeps_per_cycle: self.sweeps_per_cycle,
             shows_labels: self.shows_labels,
-            n_rows: survey.n_rows,
         })
     }
 }
