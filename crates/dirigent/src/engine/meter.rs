@@ -103,7 +103,14 @@ impl Meter {
             bytes: window.bytes,
             messages: window.messages,
             observed_bytes: window.observed_bytes,
+            chain: 0,
+            ending: report.ending,
         }
+    }
+
+    /// Wall time so far.
+    pub(super) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
     }
 
     /// The totals, at the end of the run.

@@ -46,6 +46,8 @@ pub struct Plan {
     pub kernel: Kernel,
     /// The seed of all randomness.
     pub seed: u64,
+    /// Which of several independent chains, from 0.
+    pub chain: u16,
     /// Sweeps between two pushes.
     pub sweeps_per_cycle: u32,
     /// Whether workers show their labels to the driver after every cycle.

@@ -202,7 +202,8 @@ impl Work {
     /// Sweeps the shard; the number of rows that moved.
     fn sweep(&mut self, shard_id: ShardId) -> u64 {
         let sweeps = u64::from(self.plan.sweeps_per_cycle);
-        let stream_of = |sweep| Seed::new(self.plan.seed).stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
+        let seed = Seed { seed: self.plan.seed, chain: self.plan.chain };
+        let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
         (0..sweeps).map(|sweep| self.sampler.sweep(self.alpha, &mut stream_of(sweep)).moved).sum()
     }
 
