@@ -127,7 +127,8 @@ fn draws_of_alpha_follow_its_posterior_given_k() {
             let error = 4.0 * (probability * (1.0 - probability) / n_effective).sqrt();
             assert!((below - probability).abs() < error, "{true_alpha}: {below} below the {probability} quantile");
         }
-        // the true value is not what a posterior from one partition is about, but it must be possible; the hyper-prior Gamma(1, 1) draws 50 down
-        assert!((posterior.quantile(1e-4)..posterior.quantile(1.0 - 1e-4)).contains(&true_alpha), "{true_alpha}");
+        // a posterior of one partition need not be about the true value; the hyper-prior Gamma(1, 1) gives 50 a density of e^-50 and draws it down
+        let is_possible = (posterior.quantile(1e-3)..posterior.quantile(0.999)).contains(&true_alpha);
+        assert_eq!(is_possible, true_alpha < 50.0, "{true_alpha}");
     }
 }
