@@ -8,10 +8,11 @@ use dirigent::method::distributed::{DistributedOptions, Engine};
 use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::CoordinatorOptions;
+use dirigent::posterior::horizon::Cycles;
 use dirigent::sweep::Kernel;
 use dirigent::{Error, InputError, Result};
 
-use crate::args::{EngineArg, EngineArgs, FitArgs};
+use crate::args::{CyclesArg, EngineArg, EngineArgs, FitArgs};
 
 /// Cycles after which a crashed worker of a simulation comes back.
 const BACK_AFTER: u64 = 2;
@@ -19,6 +20,13 @@ const BACK_AFTER: u64 = 2;
 /// Refuses, before any data is read, options that do not go together.
 pub(crate) fn check(args: &FitArgs) -> Result<()> {
     alpha(args)?;
+    let is_fixed = args.run.cycles != CyclesArg::Auto;
+    refuse(
+        is_fixed && args.run.max_cycles.is_some(),
+        "--max-cycles",
+        "a fixed number of --cycles",
+        "ask for --cycles auto",
+    )?;
     let method = &args.run.method;
     if method.is_cgs() {
         for (option, is_given) in [
@@ -62,15 +70,16 @@ fn alpha(args: &FitArgs) -> Result<Alpha> {
 pub(crate) fn method(
     args: &FitArgs,
     model: &ModelOptions,
-    cycles: u64,
+    cycles: Cycles,
     draws: Option<Draws>,
     kernel: Kernel,
     start: Option<Vec<u32>>,
     n_rows: usize,
 ) -> Result<MethodOptions> {
-    let (alpha, seed) = (alpha(args)?, args.run.seed);
+    let (alpha, seed, time_limit) = (alpha(args)?, args.run.seed, args.run.time_limit);
     if args.run.method.is_cgs() {
-        return Ok(MethodOptions::Cgs(CgsOptions { cycles, alpha, seed, draws, kernel, start }));
+        let options = CgsOptions { cycles, time_limit, alpha, seed, chain: 0, draws, kernel, start };
+        return Ok(MethodOptions::Cgs(options));
     }
     let n_workers = args.run.workers.unwrap_or(default_workers(n_rows) as u32);
     if n_workers as usize > n_rows {
@@ -86,14 +95,16 @@ pub(crate) fn method(
         splits: args.run.method.splits(),
         schedule: args.run.method.schedule(),
         cycles,
+        n_kept: 0,
         seed,
+        chain: 0,
         sweeps_per_cycle: args.run.method.sweeps_per_cycle.unwrap_or(1),
         shows_labels: false,
         kernel: Some(kernel),
         has_start: false,
     };
     let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
-    Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, start }))
+    Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, start, time_limit }))
 }
 
 fn engine(args: &EngineArgs, threads: Option<u32>, seed: u64, n_workers: u32) -> Result<Engine> {

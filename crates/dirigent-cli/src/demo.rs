@@ -6,6 +6,7 @@ use dirigent::io::{DataSet, Selection};
 use dirigent::method::MethodOptions;
 use dirigent::method::cgs::CgsOptions;
 use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
+use dirigent::posterior::horizon::Cycles;
 use dirigent::run_dir::DataRecord;
 use dirigent::survey::Survey;
 use dirigent::sweep::Kernel;
@@ -27,16 +28,24 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let model_options = paper_model();
     let model = Model::resolve(&model_options, &Survey::of(&shard))?;
     console.say(describe_model(&model, &model_options));
-    let options =
-        CgsOptions { cycles: 50, alpha: Alpha::Fixed(1.0), seed: 0, draws: None, kernel: Kernel::best(), start: None };
+    let options = CgsOptions {
+        cycles: Cycles::Fixed(50),
+        time_limit: None,
+        alpha: Alpha::Fixed(1.0),
+        seed: 0,
+        chain: 0,
+        draws: None,
+        kernel: Kernel::best(),
+        start: None,
+    };
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let selection = Selection::default();
     let mut data_record = DataRecord::of(&data, &selection);
     (data_record.truth, data_record.made_by) = (Some("made with the rows".to_owned()), Some(&law));
     let options = MethodOptions::Cgs(options);
-    let record = new_record(data_record, &model, &model_options, "cgs", Kernel::best(), &options);
-    let job = Job { shard: &shard, model: &model, truth: Some(&truth), options: &options };
+    let record = new_record(data_record, &model, &model_options, "cgs", Kernel::best(), &options, 1);
+    let job = Job { shard: &shard, model: &model, truth: Some(&truth), options: &options, n_chains: 1 };
     job::run(&job, &run_dir, record, &args.output)
 }
 

@@ -7,14 +7,18 @@ use dirigent::io::{DataSet, Selection};
 use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
 use dirigent::model::{FamilyName, Model, ModelOptions};
+use dirigent::posterior::horizon::Cycles;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
 use dirigent::sweep::Kernel;
 use dirigent::{InputError, Result};
 
-use crate::args::{FitArgs, OutputArgs, RunArgs};
+use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
+
+/// Cycles after which a chain that has not settled is given up.
+const MAX_CYCLES: u64 = 1000;
 
 pub(crate) fn run(args: &FitArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
@@ -27,7 +31,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let console = args.output.console();
     let (selection, model_options) = (args.selection.selection(), args.model.options());
     let data = open(args, &selection, &model_options, console)?;
-    check_draws(draws, data.n_rows())?;
+    check_draws(draws, args.run.chains, data.n_rows())?;
     let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
     let options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
     let truth = true_labels(args.truth.as_deref(), &data)?;
@@ -38,8 +42,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
-    let record = new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options);
-    let job = Job { shard: &shard, model: &model, truth: truth.as_deref(), options: &options };
+    let record =
+        new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
+    let job =
+        Job { shard: &shard, model: &model, truth: truth.as_deref(), options: &options, n_chains: args.run.chains };
     job::run(&job, &run_dir, record, &args.output)
 }
 
@@ -51,6 +57,7 @@ pub(crate) fn new_record<'a>(
     method: &'static str,
     kernel: Kernel,
     options: &MethodOptions,
+    n_chains: u16,
 ) -> RunRecord<'a> {
     RunRecord {
         status: Status::Running,
@@ -59,8 +66,10 @@ pub(crate) fn new_record<'a>(
         kernel,
         data,
         model,
-        options: RunOptions::new(method, options, model_options),
+        options: RunOptions::new(method, options, n_chains, model_options),
         summary: None,
+        diagnostics: None,
+        warnings: Vec::new(),
     }
 }
 
@@ -90,24 +99,36 @@ pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
     }
 }
 
-/// The chain is twice as long as the part that is kept: the first half is its way in.
-fn plan_draws(args: &RunArgs) -> Result<(u64, Option<Draws>)> {
-    let Some(n_draws) = args.draws else { return Ok((args.cycles, None)) };
-    let thin = args.thin.unwrap_or((args.cycles / n_draws.saturating_mul(2)).max(1));
-    let length = n_draws.checked_mul(thin).and_then(|kept| kept.checked_mul(2));
-    match (length, usize::try_from(n_draws)) {
-        (Some(length), Ok(n_draws)) => Ok((args.cycles.max(length), Some(Draws { n_draws, thin }))),
+/// A chain that ends by itself keeps states once it has settled. One of fixed length is twice as long as the part that is kept: the first half is
+/// its way in.
+fn plan_draws(args: &RunArgs) -> Result<(Cycles, Option<Draws>)> {
+    let (cycles, usual_thin) = match args.cycles {
+        CyclesArg::Auto => (Cycles::Auto { max: args.max_cycles.unwrap_or(MAX_CYCLES) }, 1),
+        CyclesArg::Fixed(n) => (Cycles::Fixed(n), (n / args.draws.unwrap_or(1).saturating_mul(2)).max(1)),
+    };
+    let Some(n_draws) = args.draws else { return Ok((cycles, None)) };
+    let thin = args.thin.unwrap_or(usual_thin);
+    let twice = n_draws.checked_mul(thin).and_then(|kept| kept.checked_mul(2));
+    match (twice, usize::try_from(n_draws)) {
+        (Some(twice), Ok(n_draws)) => {
+            let cycles = match cycles {
+                Cycles::Auto { .. } => cycles,
+                Cycles::Fixed(n) => Cycles::Fixed(n.max(twice)),
+            };
+            Ok((cycles, Some(Draws { n_draws, thin })))
+        }
         _ => Err(too_many_draws(format!("--draws {n_draws} with --thin {thin} needs more cycles than can be counted"))),
     }
 }
 
-fn check_draws(draws: Option<Draws>, n_rows: usize) -> Result<()> {
-    match draws {
-        Some(draws) if draws.n_draws.checked_mul(n_rows).is_none_or(|cells| cells > isize::MAX as usize / 4) => {
-            Err(too_many_draws(format!("--draws {} of {n_rows} rows do not fit a file", draws.n_draws)))
-        }
-        _ => Ok(()),
+fn check_draws(draws: Option<Draws>, n_chains: u16, n_rows: usize) -> Result<()> {
+    let Some(Draws { n_draws, .. }) = draws else { return Ok(()) };
+    let cells = n_draws.checked_mul(n_rows).and_then(|cells| cells.checked_mul(usize::from(n_chains)));
+    if cells.is_none_or(|cells| cells > isize::MAX as usize / 4) {
+        let of_chains = if n_chains > 1 { format!(" and {n_chains} chains") } else { String::new() };
+        return Err(too_many_draws(format!("--draws {n_draws} of {n_rows} rows{of_chains} do not fit a file")));
     }
+    Ok(())
 }
 
 fn too_many_draws(problem: String) -> dirigent::Error {
@@ -149,7 +170,7 @@ mod tests {
     use super::*;
     use clap::Parser;
 
-    fn plan(options: &[&str]) -> Result<(u64, Option<Draws>)> {
+    fn plan(options: &[&str]) -> Result<(Cycles, Option<Draws>)> {
         let args = ["dirigent", "fit", "x.npy"].iter().chain(options);
         let cli = crate::args::Cli::try_parse_from(args).unwrap();
         let crate::args::Command::Fit(args) = cli.command else { panic!("fit was asked for") };
@@ -159,11 +180,25 @@ mod tests {
     #[test]
     fn the_chain_is_at_least_twice_as_long_as_what_is_kept() {
         let draws = |n_draws, thin| Some(Draws { n_draws, thin });
-        assert_eq!(plan(&[]).unwrap(), (50, None));
-        assert_eq!(plan(&["--draws", "5"]).unwrap(), (50, draws(5, 5)));
-        assert_eq!(plan(&["--draws", "100"]).unwrap(), (200, draws(100, 1)));
-        assert_eq!(plan(&["--draws", "5", "--thin", "7"]).unwrap(), (70, draws(5, 7)));
-        assert_eq!(plan(&["--draws", "5", "--thin", "2", "--cycles", "90"]).unwrap(), (90, draws(5, 2)));
+        let fixed = |options: &[&str]| match plan(&[&["--cycles", "50"], options].concat()).unwrap() {
+            (Cycles::Fixed(cycles), draws) => (cycles, draws),
+            (Cycles::Auto { .. }, _) => panic!("fixed cycles were asked for"),
+        };
+        assert_eq!(fixed(&[]), (50, None));
+        assert_eq!(fixed(&["--draws", "5"]), (50, draws(5, 5)));
+        assert_eq!(fixed(&["--draws", "100"]), (200, draws(100, 1)));
+        assert_eq!(fixed(&["--draws", "5", "--thin", "7"]), (70, draws(5, 7)));
+        assert_eq!(fixed(&["--draws", "5", "--thin", "2"]), (50, draws(5, 2)));
+        assert!(plan(&["--cycles", "9", "--draws", "18446744073709551615"]).is_err());
+    }
+
+    #[test]
+    fn a_chain_that_ends_by_itself_keeps_every_state_unless_told_otherwise() {
+        let auto = |max| Cycles::Auto { max };
+        assert_eq!(plan(&[]).unwrap(), (auto(1000), None));
+        assert_eq!(plan(&["--cycles", "auto", "--max-cycles", "7"]).unwrap(), (auto(7), None));
+        assert_eq!(plan(&["--draws", "5"]).unwrap(), (auto(1000), Some(Draws { n_draws: 5, thin: 1 })));
+        assert_eq!(plan(&["--draws", "5", "--thin", "3"]).unwrap(), (auto(1000), Some(Draws { n_draws: 5, thin: 3 })));
         assert!(plan(&["--draws", "18446744073709551615"]).is_err());
     }
 }

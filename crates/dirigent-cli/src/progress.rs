@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dirigent::posterior::horizon::Cycles;
 use dirigent::trace::CycleInfo;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -12,12 +13,16 @@ use crate::console::{Console, Talk, scaled};
 pub(crate) struct Progress {
     console: Console,
     bar: Option<ProgressBar>,
-    cycles: u64,
+    n_chains: u16,
 }
 
 impl Progress {
-    pub(crate) fn new(console: Console, cycles: u64) -> Self {
-        Self { console, bar: console.draws_bar().then(|| bar(cycles)), cycles }
+    pub(crate) fn new(console: Console, cycles: Cycles, n_chains: u16) -> Self {
+        let bar = console.draws_bar().then(|| match cycles {
+            Cycles::Fixed(cycles) => bar(cycles),
+            Cycles::Auto { .. } => spinner(),
+        });
+        Self { console, bar, n_chains }
     }
 
     /// A cycle has ended.
@@ -25,8 +30,9 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_position(info.cycle);
             bar.set_message(self.describe(info));
-        } else if self.console.talk == Talk::Verbose || is_tenth(info.cycle, self.cycles) {
-            self.console.say(format_args!("cycle {}/{}  {}", info.cycle, self.cycles, self.describe(info)));
+        } else if self.console.talk == Talk::Verbose || is_due(info) {
+            let of = last_cycle(info).map(|cycles| format!("/{cycles}")).unwrap_or_default();
+            self.console.say(format_args!("cycle {}{of}  {}", info.cycle, self.describe(info)));
         }
     }
 
@@ -40,8 +46,13 @@ impl Progress {
     fn describe(&self, info: &CycleInfo) -> String {
         let vi = info.vi.map(|vi| format!("  VI {vi:.3}")).unwrap_or_default();
         let speed = scaled(info.n_rows as f64 / info.sweep_seconds.max(1e-9), &["", "k", "M", "G"]);
-        let left = info.seconds / info.cycle as f64 * (self.cycles.saturating_sub(info.cycle)) as f64;
-        format!("K {}  log-joint {:.1}{vi}  {speed} rows/s  {} left", info.k, info.log_joint, duration(left))
+        let left = last_cycle(info).map(|cycles| {
+            let seconds = info.seconds / info.cycle as f64 * (cycles.saturating_sub(info.cycle)) as f64;
+            format!("  {} left", duration(seconds))
+        });
+        let chain = if self.n_chains > 1 { format!("chain {}/{}  ", info.chain, self.n_chains) } else { String::new() };
+        let left = left.unwrap_or_default();
+        format!("{chain}K {}  log-joint {:.1}{vi}  {speed} rows/s{left}", info.k, info.log_joint)
     }
 }
 
@@ -52,7 +63,28 @@ fn bar(cycles: u64) -> ProgressBar {
     bar
 }
 
-/// Whether a plain line is due: after the first cycle, and whenever another tenth of the run is done.
+/// For a run whose end is not known.
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} cycle {pos} {msg}").expect("a valid template");
+    let bar = ProgressBar::new_spinner().with_style(style);
+    bar.tick();
+    bar
+}
+
+/// The last cycle, once it is known.
+fn last_cycle(info: &CycleInfo) -> Option<u64> {
+    info.ending.map(|ending| ending.last_cycle)
+}
+
+/// Whether a plain line is due: as long as the end is not known, after the first and every tenth cycle.
+fn is_due(info: &CycleInfo) -> bool {
+    match last_cycle(info) {
+        Some(cycles) => is_tenth(info.cycle, cycles),
+        None => info.cycle == 1 || info.cycle.is_multiple_of(10),
+    }
+}
+
+/// Whether a plain line is due in a run of known length: after the first cycle, and whenever another tenth of the run is done.
 fn is_tenth(cycle: u64, cycles: u64) -> bool {
     let tenths = |cycle: u64| u128::from(cycle) * 10 / u128::from(cycles);
     cycle == 1 || tenths(cycle) > tenths(cycle - 1)
@@ -71,6 +103,7 @@ fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dirigent::posterior::horizon::{Ending, StoppedBecause};
 
     fn due(cycles: u64) -> Vec<u64> {
         (1..=cycles).filter(|&cycle| is_tenth(cycle, cycles)).collect()
@@ -87,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_line_says_where_the_run_stands() {
-        let progress = Progress { console: Console::default(), bar: None, cycles: 50 };
+        let progress = Progress { console: Console::default(), bar: None, n_chains: 1 };
         let info = CycleInfo {
             cycle: 10,
             seconds: 20.0,
@@ -96,10 +129,14 @@ mod tests {
             log_joint: -12.34,
             k: 7,
             vi: Some(0.5),
+            chain: 1,
+            ending: Some(Ending { last_cycle: 50, because: StoppedBecause::Cycles }),
             ..CycleInfo::default()
         };
         let line = progress.describe(&info);
         assert_eq!(line, "K 7  log-joint -12.3  VI 0.500  1.5 M rows/s  1 min 20 s left");
+        let open = Progress { n_chains: 3, ..progress }.describe(&CycleInfo { ending: None, ..info });
+        assert_eq!(open, "chain 1/3  K 7  log-joint -12.3  VI 0.500  1.5 M rows/s");
         assert_eq!(duration(7300.0), "2 h 1 min");
     }
 }

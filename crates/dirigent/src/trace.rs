@@ -8,17 +8,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::posterior::horizon::Ending;
 
 /// The first line of `trace.csv`.
 pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,\
-                          moved,births,merges,splits,bytes,messages,observed_bytes,rows";
+                          moved,births,merges,splits,bytes,messages,observed_bytes,rows,chain";
 
 /// One cycle, as it is reported.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CycleInfo {
     /// The number of the cycle, from 1.
     pub cycle: u64,
-    /// Wall time since the run began, at the end of the cycle.
+    /// Wall time since the chain began, at the end of the cycle.
     pub seconds: f64,
     /// The same on the clock of a simulated cluster.
     pub virtual_seconds: Option<f64>,
@@ -50,6 +51,10 @@ pub struct CycleInfo {
     pub observed_bytes: u64,
     /// Rows that take part: all of them, or a sample in the first cycles.
     pub n_rows: u64,
+    /// Which of several chains, from 1.
+    pub chain: u16,
+    /// The end of the run, once it is foreseen.
+    pub ending: Option<Ending>,
 }
 
 /// Writes `trace.csv`, a line a cycle, so that the file is valid while the run goes on.
@@ -89,6 +94,7 @@ fn line(info: &CycleInfo) -> String {
     for count in [moved, births, merges, splits, bytes, messages, observed_bytes, n_rows] {
         let _ = write!(line, ",{count}");
     }
+    let _ = write!(line, ",{}", info.chain);
     line
 }
 
@@ -102,10 +108,11 @@ mod tests {
         let path = folder.path().join("trace.csv");
         let mut trace = TraceWriter::create(&path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n"));
-        let info = CycleInfo { cycle: 1, seconds: 0.5, log_joint: -1.25, k: 3, alpha: 2.0, ..CycleInfo::default() };
+        let info =
+            CycleInfo { cycle: 1, seconds: 0.5, log_joint: -1.25, k: 3, alpha: 2.0, chain: 1, ..CycleInfo::default() };
         trace.write(&info).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0,0"));
+        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0,0,1"));
         assert!(text.ends_with('\n'));
     }
 

@@ -9,6 +9,7 @@ use dirigent::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, 
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::conservation::Witness;
 use dirigent::node::{Consolidation, Coordinator, CoordinatorOptions, Frame, Schedule, Worker};
+use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{CountRow, Row, Shard};
 use dirigent::survey::Survey;
@@ -120,8 +121,10 @@ fn conserve(seed: u64) -> (u64, bool) {
         consolidation: [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian][rng.below(3)],
         splits: rng.below(2) == 0,
         schedule: if rng.below(2) == 0 { Schedule::Sync } else { Schedule::Async },
-        cycles: 12,
+        cycles: if rng.below(2) == 0 { Cycles::Fixed(12) } else { Cycles::Auto { max: 12 } },
+        n_kept: [0, 0, 3][rng.below(3)],
         seed,
+        chain: 0,
         sweeps_per_cycle: 1 + rng.below(2) as u32,
         shows_labels: false,
         kernel: Some(Kernel::Portable),

@@ -6,6 +6,7 @@ use dirigent::method::cgs::{Observer, Outcome};
 use dirigent::method::distributed::{DistributedOptions, Engine, run};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
 use dirigent::sweep::Kernel;
@@ -43,14 +44,16 @@ fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Out
         consolidation,
         splits: false,
         schedule,
-        cycles: 8,
+        cycles: Cycles::Fixed(8),
+        n_kept: 0,
         seed: 3,
+        chain: 0,
         sweeps_per_cycle: 1,
         shows_labels: false,
         kernel: Some(Kernel::best()),
         has_start: false,
     };
-    let options = DistributedOptions { coordinator, draws: None, engine, start: None };
+    let options = DistributedOptions { coordinator, draws: None, engine, start: None, time_limit: None };
     let mut log = Log(Vec::new());
     let (outcome, _) = run(&shards, &options, None, &mut log).unwrap();
     (outcome, log.0)

@@ -61,19 +61,28 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct RunArgs {
-    /// How often every row is visited
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
-    pub(crate) cycles: u64,
+    /// How often every row is visited; `auto`: until log-joint and K have stopped climbing
+    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = cycles, allow_negative_numbers = true)]
+    pub(crate) cycles: CyclesArg,
+    /// With --cycles auto, the most cycles there may be before the chain has settled [default: 1000]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    pub(crate) max_cycles: Option<u64>,
+    /// End after so many seconds, at the border of a cycle; a simulation's seconds are virtual
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) time_limit: Option<f64>,
     /// Labels to begin with, one a row: .npy, or a text file [default: the first cycle seats the rows one after another]
     #[arg(long, value_name = "LABELS")]
     pub(crate) start: Option<PathBuf>,
     /// The seed of everything random: the same seed gives the same labels
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
-    /// Keep N states of the chain in draws.npy; the chain runs at least twice as long as it is kept
+    /// Run C independent chains, one after another: labels are of the best one, run.json says whether they agree
+    #[arg(long, value_name = "C", default_value_t = 1, value_parser = value_parser!(u16).range(1..=10_000), allow_negative_numbers = true)]
+    pub(crate) chains: u16,
+    /// Keep N states of each chain in draws.npy, once it has settled; with --cycles N it runs at least twice as long as it is kept
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) draws: Option<u64>,
-    /// Keep every T-th state [default: cycles / (2 draws), at least 1]
+    /// Keep every T-th state [default: 1; with --cycles N: N / (2 draws), at least 1]
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
     /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]
@@ -88,6 +97,13 @@ pub(crate) struct RunArgs {
     // last, because its help heading covers all that follows
     #[command(flatten)]
     pub(crate) method: MethodArgs,
+}
+
+/// How long to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CyclesArg {
+    Auto,
+    Fixed(u64),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -120,6 +136,19 @@ impl ModelArgs {
 /// Only whether it is a number: which numbers make sense is for the model to say.
 fn number(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+fn cycles(text: &str) -> Result<CyclesArg, String> {
+    match (text, text.parse()) {
+        ("auto", _) => Ok(CyclesArg::Auto),
+        (_, Ok(cycles)) if cycles > 0 => Ok(CyclesArg::Fixed(cycles)),
+        _ => Err("expected auto or a whole number from 1".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let is_time = |seconds: &f64| *seconds > 0.0 && seconds.is_finite();
+    text.parse().ok().filter(is_time).ok_or_else(|| "expected a positive number of seconds".to_owned())
 }
 
 fn alpha(text: &str) -> Result<Alpha, String> {

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use dirigent::io::Selection;
 
 pub(crate) use self::engine::{EngineArg, EngineArgs};
-pub(crate) use self::fit::{FitArgs, RunArgs};
+pub(crate) use self::fit::{CyclesArg, FitArgs, RunArgs};
 pub(crate) use self::method::MethodArgs;
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 

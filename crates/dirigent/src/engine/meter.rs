@@ -104,7 +104,14 @@ impl Meter {
             messages: window.messages,
             observed_bytes: window.observed_bytes,
             n_rows: report.n_rows,
+            chain: 0,
+            ending: report.ending,
         }
+    }
+
+    /// Wall time so far.
+    pub(super) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
     }
 
     /// The totals, at the end of the run.

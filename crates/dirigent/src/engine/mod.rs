@@ -37,8 +37,10 @@ pub trait Driver {
         Err(failed("the driver", format!("expects no frame of the coordinator, got one of {} bytes", frame.n_bytes())))
     }
 
-    /// Whether the run should end at the next border of a cycle. Asked after every event of the coordinator.
-    fn wants_stop(&mut self) -> bool {
+    /// Whether the run should end at the next border of a cycle. Asked after every event of the coordinator, with the seconds since the run
+    /// began on the engine's clock: a virtual one where there is one.
+    fn wants_stop(&mut self, seconds: f64) -> bool {
+        let _ = seconds;
         false
     }
 }
@@ -79,6 +81,34 @@ pub struct RunTotals {
     pub resent: u64,
     /// Frames that a simulated network delivered twice (counted above only once).
     pub doubled: u64,
+}
+
+impl RunTotals {
+    /// Both runs, one after the other.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        let n_workers = self.workers.len().max(other.workers.len());
+        self.workers.resize(n_workers, WorkerTotals::default());
+        for (worker, more) in self.workers.iter_mut().zip(&other.workers) {
+            worker.swept_rows += more.swept_rows;
+            worker.bytes += more.bytes;
+            worker.observed_bytes += more.observed_bytes;
+            worker.seconds += more.seconds;
+            worker.restarts += more.restarts;
+        }
+        let virtual_seconds = [self.virtual_seconds, other.virtual_seconds].into_iter().flatten();
+        Self {
+            workers: self.workers,
+            coordinator_seconds: self.coordinator_seconds + other.coordinator_seconds,
+            seconds: self.seconds + other.seconds,
+            virtual_seconds: virtual_seconds.reduce(|one, more| one + more),
+            bytes: self.bytes + other.bytes,
+            messages: self.messages + other.messages,
+            observed_bytes: self.observed_bytes + other.observed_bytes,
+            resent: self.resent + other.resent,
+            doubled: self.doubled + other.doubled,
+        }
+    }
 }
 
 /// A run that failed through no fault of the user's.

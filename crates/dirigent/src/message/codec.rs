@@ -318,7 +318,7 @@ mod tests {
         let survey = Survey::of(&shard);
         let model = Model::resolve(&ModelOptions::default(), &survey).unwrap();
         let kernel = Kernel::Portable;
-        let plan = Plan { model, kernel, seed: 3, sweeps_per_cycle: 1, shows_labels: true };
+        let plan = Plan { model, kernel, seed: 3, chain: 1, sweeps_per_cycle: 1, shows_labels: true };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
         for message in [Message::Hello(Hello { survey, kernel }), Message::Plan(plan), Message::ShownLabels(labels)] {
             assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));

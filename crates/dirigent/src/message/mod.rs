@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
 use crate::model::Model;
+use crate::rng::Seed;
 use crate::stats::Stats;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -47,10 +48,19 @@ pub struct Plan {
     pub kernel: Kernel,
     /// The seed of all randomness.
     pub seed: u64,
+    /// Which of several independent chains, from 0.
+    pub chain: u16,
     /// Sweeps between two pushes.
     pub sweeps_per_cycle: u32,
     /// Whether workers show their labels to the driver after every cycle.
     pub shows_labels: bool,
+}
+
+impl Plan {
+    /// The seed of the chain.
+    pub fn seed(&self) -> Seed {
+        Seed { seed: self.seed, chain: self.chain }
+    }
 }
 
 /// A worker's contributions: for each piece that changed, the statistics of its rows in it.

@@ -10,6 +10,7 @@ use crate::family::log_joint;
 use crate::metrics;
 use crate::model::{Alpha, Model};
 use crate::posterior::alpha::resample_alpha;
+use crate::posterior::horizon::{Cycles, Ending, Horizon, StoppedBecause};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -20,11 +21,15 @@ use crate::trace::CycleInfo;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CgsOptions {
     /// Sweeps over all rows.
-    pub cycles: u64,
+    pub cycles: Cycles,
+    /// Seconds after which the chain ends, at the border of a cycle.
+    pub time_limit: Option<f64>,
     /// The concentration.
     pub alpha: Alpha,
     /// The seed of all randomness.
     pub seed: u64,
+    /// Which of several independent chains, from 0.
+    pub chain: u16,
     /// States to keep, if any.
     pub draws: Option<Draws>,
     /// The instructions to sweep with.
@@ -43,10 +48,15 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Whether the state after `cycle` (counted from 1) of `cycles` is kept.
-    pub(crate) fn keeps(self, cycle: u64, cycles: u64) -> bool {
-        let left = cycles - cycle;
-        left < self.n_draws as u64 * self.thin && left.is_multiple_of(self.thin)
+    /// The cycles it takes.
+    pub fn n_cycles(self) -> u64 {
+        (self.n_draws as u64).saturating_mul(self.thin)
+    }
+
+    /// Whether the state after `cycle` (counted from 1) is kept.
+    pub(crate) fn keeps(self, cycle: u64, ending: Option<Ending>) -> bool {
+        let Some(left) = ending.and_then(|ending| ending.last_cycle.checked_sub(cycle)) else { return false };
+        left < self.n_cycles() && left.is_multiple_of(self.thin)
     }
 }
 
@@ -75,6 +85,8 @@ pub struct Outcome {
     pub alpha: f64,
     /// Cycles run.
     pub cycles: u64,
+    /// Why it ended.
+    pub stopped_because: StoppedBecause,
 }
 
 /// A chain between two cycles.
@@ -104,6 +116,13 @@ impl<'a> Chain<'a> {
             seed: Seed::new(seed),
             cycle: 0,
         }
+    }
+
+    /// One of several independent chains, from 0.
+    #[must_use]
+    pub fn numbered(mut self, chain: u16) -> Self {
+        self.seed.chain = chain;
+        self
     }
 
     /// Begins with labels instead.
@@ -181,7 +200,7 @@ impl<'a> Chain<'a> {
         self.labels().iter().map(|&label| numbers[label as usize]).collect()
     }
 
-    fn finish(mut self, cycles: u64) -> Outcome {
+    fn finish(mut self, cycles: u64, stopped_because: StoppedBecause) -> Outcome {
         let (state, numbers, log_joint) = (self.state(), self.numbers_by_size(), self.log_joint());
         let mut components = vec![Stats::empty_counts(); numbers.len()];
         for (stats, &number) in self.components.iter().zip(&numbers) {
@@ -196,6 +215,7 @@ impl<'a> Chain<'a> {
             log_joint,
             alpha: self.alpha,
             cycles,
+            stopped_because,
         }
     }
 }
@@ -210,32 +230,46 @@ pub fn run(
 ) -> Result<Outcome> {
     let start = Instant::now();
     let mut chain =
-        Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed);
+        Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed)
+            .numbered(options.chain);
     if let Some(start) = &options.start {
         chain = chain.start_from(start);
     }
-    for cycle in 1..=options.cycles {
+    let mut horizon = Horizon::new(options.cycles, options.draws.map_or(0, Draws::n_cycles));
+    let mut cycle = 0;
+    loop {
+        cycle += 1;
         let sweep_start = Instant::now();
         let sweep_info = chain.step();
         let sweep_seconds = sweep_start.elapsed().as_secs_f64();
+        let (log_joint, seconds) = (chain.log_joint(), start.elapsed().as_secs_f64());
+        horizon.observe(cycle, log_joint, chain.k());
         observer.on_cycle(&CycleInfo {
             cycle,
-            seconds: start.elapsed().as_secs_f64(),
+            seconds,
             sweep_seconds,
-            log_joint: chain.log_joint(),
+            log_joint,
             k: chain.k(),
             alpha: chain.alpha,
             vi: truth.map(|truth| metrics::compare(chain.labels(), truth).vi),
             moved: sweep_info.moved,
             births: sweep_info.births,
             n_rows: shard.n_rows() as u64,
+            chain: options.chain + 1,
+            ending: horizon.ending(),
             ..CycleInfo::default()
         })?;
-        if options.draws.is_some_and(|draws| draws.keeps(cycle, options.cycles)) {
+        if options.draws.is_some_and(|draws| draws.keeps(cycle, horizon.ending())) {
             observer.on_draw(&chain.state())?;
         }
+        match horizon.ending() {
+            Some(ending) if ending.last_cycle <= cycle => return Ok(chain.finish(cycle, ending.because)),
+            _ if options.time_limit.is_some_and(|limit| seconds >= limit) => {
+                return Ok(chain.finish(cycle, StoppedBecause::TimeLimit));
+            }
+            _ => {}
+        }
     }
-    Ok(chain.finish(options.cycles))
 }
 
 /// The log-joint of any labelling, such as the true one.
@@ -254,7 +288,9 @@ mod tests {
     #[test]
     fn draws_are_every_thin_th_of_the_last() {
         let draws = Draws { n_draws: 3, thin: 4 };
-        let kept: Vec<u64> = (1..=30).filter(|&cycle| draws.keeps(cycle, 30)).collect();
+        let ending = Ending { last_cycle: 30, because: StoppedBecause::Cycles };
+        let kept: Vec<u64> = (1..=30).filter(|&cycle| draws.keeps(cycle, Some(ending))).collect();
         assert_eq!(kept, [22, 26, 30]);
+        assert!(!draws.keeps(22, None), "as long as the end is not foreseen nothing is kept");
     }
 }

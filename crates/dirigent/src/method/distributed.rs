@@ -2,7 +2,9 @@
 //!
 //! The driver here makes the nodes, runs them on an engine and collects what is only looked at: labels for VI, draws and the result.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::simulated::{self, Respawn, Simulation};
@@ -12,6 +14,7 @@ use crate::message::codec::{Message, decode};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
 use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Worker};
+use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -37,6 +40,8 @@ pub struct DistributedOptions {
     pub engine: Engine,
     /// Labels to begin with, one a row.
     pub start: Option<Vec<u32>>,
+    /// Seconds on the engine's clock after which the run ends, at the border of a cycle.
+    pub time_limit: Option<f64>,
 }
 
 /// Runs a method over shards, which are the workers' rows in order.
@@ -49,15 +54,17 @@ pub fn run(
     let coordinator_options = CoordinatorOptions {
         shows_labels: truth.is_some() || options.draws.is_some(),
         has_start: options.start.is_some(),
+        n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
-    let mut collector = Collector::new(shards, &coordinator_options, options.draws, truth, observer);
+    let mut collector = Collector::new(shards, options, truth, observer);
     let mut nodes = Nodes {
         shards,
         kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
         start: options.start.as_deref(),
         first_rows: collector.first_rows.clone(),
         options: coordinator_options,
+        ending: Rc::clone(&collector.ending),
         workers: Vec::new(),
         n_restarts: 0,
     };
@@ -83,6 +90,8 @@ struct Nodes<'a> {
     start: Option<&'a [u32]>,
     first_rows: Vec<usize>,
     options: CoordinatorOptions,
+    /// As the collector knows it.
+    ending: Rc<Cell<Option<Ending>>>,
     /// The workers that a new coordinator will find.
     workers: Vec<ShardId>,
     n_restarts: u32,
@@ -111,7 +120,10 @@ impl Respawn<Coordinator, Worker> for Nodes<'_> {
         self.n_restarts += 1;
         let first = &self.shards[..self.options.n_workers as usize];
         let plan = self.options.plan(&Survey::of_all(first), self.kernel)?;
-        Ok(Coordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
+        // an end that was foreseen stays; otherwise the successor waits for a stationary chain from scratch
+        let cycles = self.ending.get().map_or(self.options.cycles, |ending| Cycles::Fixed(ending.last_cycle));
+        let options = CoordinatorOptions { cycles, ..self.options.clone() };
+        Ok(Coordinator::rebuild(options, plan, &self.workers, self.n_restarts))
     }
 }
 
@@ -119,8 +131,11 @@ impl Respawn<Coordinator, Worker> for Nodes<'_> {
 struct Collector<'a> {
     /// The first row of each shard.
     first_rows: Vec<usize>,
-    cycles: u64,
+    chain: u16,
     draws: Option<Draws>,
+    time_limit: Option<f64>,
+    /// As it was first foreseen, whichever coordinator did.
+    ending: Rc<Cell<Option<Ending>>>,
     truth: Option<&'a [u32]>,
     observer: &'a mut dyn Observer,
     /// The component of each row, as last shown.
@@ -135,8 +150,7 @@ struct Collector<'a> {
 impl<'a> Collector<'a> {
     fn new(
         shards: &[Shard],
-        options: &CoordinatorOptions,
-        draws: Option<Draws>,
+        options: &DistributedOptions,
         truth: Option<&'a [u32]>,
         observer: &'a mut dyn Observer,
     ) -> Self {
@@ -151,8 +165,10 @@ impl<'a> Collector<'a> {
             .collect();
         Self {
             first_rows,
-            cycles: options.cycles,
-            draws,
+            chain: options.coordinator.chain,
+            draws: options.draws,
+            time_limit: options.time_limit,
+            ending: Rc::default(),
             truth,
             observer,
             state: vec![None; n_rows],
@@ -166,7 +182,7 @@ impl<'a> Collector<'a> {
     fn pass_on(&mut self) -> Result<()> {
         let Some(mut info) = self.pending.take() else { return Ok(()) };
         // rows of workers that are away, or have not yet swept, count as one group of their own
-        let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, self.cycles));
+        let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
         if self.truth.is_some() || is_kept {
             let state = numbered_by_size(&self.state);
             info.vi = self.truth.map(|truth| metrics::compare(&state, truth).vi);
@@ -204,6 +220,10 @@ impl<'a> Collector<'a> {
             log_joint: last.log_joint,
             alpha: last.alpha,
             cycles: last.cycle,
+            stopped_because: match last.ending {
+                Some(ending) if ending.last_cycle <= last.cycle => ending.because,
+                _ => StoppedBecause::TimeLimit,
+            },
         })
     }
 }
@@ -211,8 +231,13 @@ impl<'a> Collector<'a> {
 impl Driver for Collector<'_> {
     fn on_report(&mut self, info: CycleInfo) -> Result<()> {
         self.pass_on()?;
-        self.pending = Some(info);
+        self.ending.set(self.ending.get().or(info.ending));
+        self.pending = Some(CycleInfo { chain: self.chain + 1, ending: self.ending.get(), ..info });
         Ok(())
+    }
+
+    fn wants_stop(&mut self, seconds: f64) -> bool {
+        self.time_limit.is_some_and(|limit| seconds >= limit)
     }
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {

@@ -6,7 +6,9 @@
 //! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
 //! | Async ([`distributed`]) | progressive | asynchronous |
 
+pub mod advice;
 pub mod cgs;
+pub mod chains;
 pub mod distributed;
 
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
@@ -14,6 +16,7 @@ use self::distributed::DistributedOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
+use crate::posterior::horizon::Cycles;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
 
@@ -28,7 +31,7 @@ pub enum MethodOptions {
 
 impl MethodOptions {
     /// Cycles to run.
-    pub fn cycles(&self) -> u64 {
+    pub fn cycles(&self) -> Cycles {
         match self {
             Self::Cgs(options) => options.cycles,
             Self::Distributed(options) => options.coordinator.cycles,
@@ -41,6 +44,27 @@ impl MethodOptions {
             Self::Cgs(options) => options.draws,
             Self::Distributed(options) => options.draws,
         }
+    }
+
+    /// Seconds after which the run ends.
+    pub fn time_limit(&self) -> Option<f64> {
+        match self {
+            Self::Cgs(options) => options.time_limit,
+            Self::Distributed(options) => options.time_limit,
+        }
+    }
+
+    /// The same for one of several chains, from 0, with a time limit of its own.
+    #[must_use]
+    pub fn for_chain(&self, chain: u16, time_limit: Option<f64>) -> Self {
+        let mut options = self.clone();
+        match &mut options {
+            Self::Cgs(options) => (options.chain, options.time_limit) = (chain, time_limit),
+            Self::Distributed(options) => {
+                (options.coordinator.chain, options.time_limit) = (chain, time_limit);
+            }
+        }
+        options
     }
 
     /// The number of workers.
@@ -69,7 +93,7 @@ pub fn default_workers(n_rows: usize) -> usize {
     (n_rows / 7000).clamp(1, 20)
 }
 
-/// Runs a method over all rows.
+/// Runs one chain of a method over all rows.
 pub fn run(
     rows: &Shard,
     model: &Model,

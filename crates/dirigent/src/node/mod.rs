@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::consolidate::ShardId;
 use crate::error::Result;
+use crate::posterior::horizon::Ending;
 
 /// Where a frame goes to or comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,6 +91,8 @@ pub struct CycleReport {
     pub merges: u64,
     /// Components that were split.
     pub splits: u64,
+    /// The end of the run, once it is foreseen.
+    pub ending: Option<Ending>,
 }
 
 /// What a node wants said and done.

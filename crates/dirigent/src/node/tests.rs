@@ -7,6 +7,7 @@ use super::{Address, Consolidation, Coordinator, CoordinatorOptions, Event, Fram
 use crate::consolidate::{ComponentId, PieceKey, ShardId};
 use crate::family::GaussianFixed;
 use crate::model::{Alpha, ModelOptions};
+use crate::posterior::horizon::Cycles;
 use crate::rng::{Role, Seed};
 use crate::rows::{Shard, Table};
 use crate::sweep::Kernel;
@@ -30,8 +31,10 @@ fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
         consolidation: Consolidation::Progressive,
         splits: false,
         schedule,
-        cycles: 1000,
+        cycles: Cycles::Fixed(1000),
+        n_kept: 0,
         seed: 1,
+        chain: 0,
         sweeps_per_cycle: 1,
         shows_labels: false,
         kernel: Some(Kernel::Portable),

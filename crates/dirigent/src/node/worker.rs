@@ -13,7 +13,7 @@ use crate::error::{InputError, Result};
 use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{Message, decode, encode};
 use crate::message::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told};
-use crate::rng::{Role, Seed};
+use crate::rng::Role;
 use crate::rows::Shard;
 use crate::stats::{Stats, Sums};
 use crate::survey::Survey;
@@ -241,7 +241,8 @@ impl Work {
     /// Sweeps the shard; the number of rows that moved.
     fn sweep(&mut self, shard_id: ShardId) -> u64 {
         let sweeps = u64::from(self.plan.sweeps_per_cycle);
-        let stream_of = |sweep| Seed::new(self.plan.seed).stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
+        let seed = self.plan.seed();
+        let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
         let n_rows = self.sampler.labels().len() as f64;
         let alpha = if self.is_generous { WarmUp::first_alpha(self.alpha, n_rows) } else { self.alpha };
         (0..sweeps).map(|sweep| self.sampler.sweep(alpha, &mut stream_of(sweep)).moved).sum()
@@ -396,7 +397,7 @@ impl Work {
         let halves = |(slot, (id, told)): (usize, &(ComponentId, Told))| match &told.halves {
             Halves::Resting => LocalHalves::None,
             Halves::Fresh { generation } => {
-                let mut rng = Seed::new(self.plan.seed).halves(id.epoch, id.number, *generation);
+                let mut rng = self.plan.seed().halves(id.epoch, id.number, *generation);
                 LocalHalves::Fresh(family.cut(&local[slot], &mut rng))
             }
             Halves::Known { stats: [left, right], .. } => {

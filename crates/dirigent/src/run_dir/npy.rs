@@ -1,4 +1,4 @@
-//! Writes NumPy's `.npy`, version 1, little endian, C order: one item after another, the shape known from the start.
+//! Writes NumPy's `.npy`, version 1, little endian, C order: one item after another, the shape known from the start, or at most shortened.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -32,6 +32,7 @@ impl NpyNumber for f32 {
 #[derive(Debug)]
 pub struct NpyWriter<T> {
     file: PendingFile,
+    shape: Vec<usize>,
     remaining: usize,
     bytes: Vec<u8>,
     number: std::marker::PhantomData<T>,
@@ -41,8 +42,9 @@ impl<T: NpyNumber> NpyWriter<T> {
     /// Creates the file and writes its header.
     pub fn create(path: &Path, shape: &[usize]) -> Result<Self> {
         let mut file = PendingFile::create(path)?;
-        file.write_all(&header(T::DESCR, shape)).map_err(|source| file.error(source))?;
-        Ok(Self { file, remaining: shape.iter().product(), bytes: Vec::new(), number: std::marker::PhantomData })
+        file.write_all(&header(T::DESCR, shape, 0)).map_err(|source| file.error(source))?;
+        let (shape, remaining) = (shape.to_vec(), shape.iter().product());
+        Ok(Self { file, shape, remaining, bytes: Vec::new(), number: std::marker::PhantomData })
     }
 
     /// Appends items.
@@ -61,6 +63,19 @@ impl<T: NpyNumber> NpyWriter<T> {
     /// Gives the file its name. All items of the shape must have been written.
     pub fn finish(self) -> Result<()> {
         assert_eq!(self.remaining, 0, "an array must be whole");
+        self.file.finish()
+    }
+
+    /// The same for an array that has come out shorter along its first axis than was said. Whole entries must have been written.
+    pub fn finish_short(mut self) -> Result<()> {
+        let entry: usize = self.shape.iter().skip(1).product();
+        if self.remaining > 0 {
+            assert!(self.remaining.is_multiple_of(entry), "entries must be whole");
+            let length = header(T::DESCR, &self.shape, 0).len();
+            self.shape[0] -= self.remaining / entry;
+            let header = header(T::DESCR, &self.shape, length);
+            self.file.rewrite_start(&header).map_err(|source| self.file.error(source))?;
+        }
         self.file.finish()
     }
 
@@ -85,12 +100,13 @@ pub fn write_labels(path: &Path, labels: &[u32]) -> Result<()> {
     file.finish()
 }
 
-/// Magic, version, the length of the dictionary, the dictionary; padded so that the items start at a multiple of 64.
-fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+/// Magic, version, the length of the dictionary, the dictionary; padded so that the items start at a multiple of 64,
+/// and not before `length`.
+fn header(descr: &str, shape: &[usize], length: usize) -> Vec<u8> {
     let shape: String = shape.iter().map(|length| format!("{length},")).collect();
     let mut dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    let padding = 63 - (10 + dictionary.len()) % 64;
-    dictionary.push_str(&" ".repeat(padding));
+    let padded = (10 + dictionary.len() + 1).next_multiple_of(64).max(length);
+    dictionary.push_str(&" ".repeat(padded - 11 - dictionary.len()));
     dictionary.push('\n');
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend_from_slice(&u16::try_from(dictionary.len()).expect("a short dictionary").to_le_bytes());
@@ -122,9 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn an_array_may_come_out_shorter_than_was_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        // the longest first axes make the header longer than the true one needs
+        for (said, written) in [(3, 3), (3, 2), (1000, 0), (usize::MAX / 64, 5)] {
+            let mut file = NpyWriter::create(&path, &[said, 2]).unwrap();
+            file.write((0..2 * written).map(|item| item as i32)).unwrap();
+            file.finish_short().unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            let read = npyz::NpyFile::new(&bytes[..]).unwrap();
+            assert_eq!(read.shape(), [written as u64, 2]);
+            assert!(read.into_vec::<i32>().unwrap().into_iter().eq(0..2 * written as i32));
+        }
+    }
+
+    #[test]
     fn items_start_at_a_multiple_of_64() {
         for shape in [&[][..], &[1], &[12_345, 678], &[usize::MAX, 1, 2, 3]] {
-            let header = header("<f4", shape);
+            let header = header("<f4", shape, 0);
             assert_eq!(header.len() % 64, 0);
             assert_eq!(usize::from(header[8]) + 256 * usize::from(header[9]) + 10, header.len());
         }

@@ -1,7 +1,7 @@
 //! Files that appear under their name only when they are whole.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -34,6 +34,14 @@ impl PendingFile {
             let _ = fs::remove_file(partial(&self.path));
             self.error(source)
         })
+    }
+
+    /// Writes over the first bytes, then goes on at the end.
+    pub fn rewrite_start(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let writer = self.writer();
+        writer.seek(SeekFrom::Start(0))?;
+        writer.write_all(bytes)?;
+        writer.seek(SeekFrom::End(0)).map(|_| ())
     }
 
     /// What went wrong, with the file's name.

@@ -7,9 +7,11 @@ use crate::io::synthetic::MixtureLaw;
 use crate::io::{DataFile, DataSet, Selection};
 use crate::method::MethodOptions;
 use crate::method::cgs::Draws;
+use crate::method::chains::Diagnostics;
 use crate::method::distributed::Engine;
 use crate::model::{Alpha, Model, ModelOptions};
 use crate::node::{Consolidation, Schedule};
+use crate::posterior::horizon::{Cycles, StoppedBecause};
 use crate::sweep::Kernel;
 
 /// `run.json`: what was asked, what was used, what came out.
@@ -31,6 +33,10 @@ pub struct RunRecord<'a> {
     pub options: RunOptions,
     /// What came out, once the run has finished.
     pub summary: Option<Summary>,
+    /// Whether chains agree, where there are several or states were kept.
+    pub diagnostics: Option<Diagnostics>,
+    /// What looks odd, with the likely cause.
+    pub warnings: Vec<String>,
 }
 
 /// How far a run has come.
@@ -110,8 +116,15 @@ pub struct RunOptions {
     /// The concentration: "auto" or a number.
     #[serde(serialize_with = "alpha_as_typed")]
     pub alpha: Alpha,
-    /// Sweeps over all rows, as run.
-    pub cycles: u64,
+    /// Sweeps over all rows: "auto" or a number.
+    #[serde(serialize_with = "cycles_as_typed")]
+    pub cycles: Cycles,
+    /// The most there may be before the chain is stationary, where that is waited for.
+    pub max_cycles: Option<u64>,
+    /// Seconds after which the run ends.
+    pub time_limit: Option<f64>,
+    /// Independent chains.
+    pub chains: u16,
     /// The seed.
     pub seed: u64,
     /// Workers.
@@ -147,7 +160,7 @@ pub struct DrawsRecord {
 
 impl RunOptions {
     /// The options of a run, as used.
-    pub fn new(method: &'static str, options: &MethodOptions, model: &ModelOptions) -> Self {
+    pub fn new(method: &'static str, options: &MethodOptions, n_chains: u16, model: &ModelOptions) -> Self {
         let draws = options.draws().map(|Draws { n_draws, thin }| DrawsRecord { n_draws, thin });
         let (alpha, seed) = match options {
             MethodOptions::Cgs(options) => (options.alpha, options.seed),
@@ -162,6 +175,12 @@ impl RunOptions {
             model: model.clone(),
             alpha,
             cycles: options.cycles(),
+            max_cycles: match options.cycles() {
+                Cycles::Auto { max } => Some(max),
+                Cycles::Fixed(_) => None,
+            },
+            time_limit: options.time_limit(),
+            chains: n_chains,
             seed,
             workers: options.n_workers(),
             consolidation: distributed.map(|options| options.coordinator.consolidation),
@@ -208,16 +227,25 @@ pub struct Summary {
     pub nmi_labels: Option<f64>,
     /// The last α.
     pub alpha: f64,
-    /// Cycles run.
+    /// Cycles run, by the chain that labels are of.
     pub cycles: u64,
-    /// Why the run ended.
-    pub stopped_because: &'static str,
+    /// Why that chain ended.
+    pub stopped_because: StoppedBecause,
+    /// States in `draws.npy`, where some were asked for.
+    pub n_draws: Option<usize>,
     /// Wall time of the cycles and of assigning the labels.
     pub seconds: f64,
     /// Bytes that the algorithm sent.
     pub bytes: u64,
     /// Messages that the algorithm sent.
     pub messages: u64,
+}
+
+fn cycles_as_typed<S: Serializer>(cycles: &Cycles, serializer: S) -> Result<S::Ok, S::Error> {
+    match cycles {
+        Cycles::Auto { .. } => serializer.serialize_str("auto"),
+        Cycles::Fixed(cycles) => serializer.serialize_u64(*cycles),
+    }
 }
 
 fn alpha_as_typed<S: Serializer>(alpha: &Alpha, serializer: S) -> Result<S::Ok, S::Error> {

@@ -212,7 +212,7 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
             self.driver.on_report(info)?;
             self.after_report(report.cycle)?;
         }
-        if from == Address::Coordinator && !self.is_stop_told && self.driver.wants_stop() {
+        if from == Address::Coordinator && !self.is_stop_told && self.driver.wants_stop(self.now) {
             self.is_stop_told = true;
             self.post(Address::Coordinator, Event::Stop);
         }

@@ -118,7 +118,7 @@ impl<'a> Desk<'a> {
         self.may_idle |= matches!(event, Event::Frame { .. });
         let outcome = call::tell(self.coordinator, Address::Coordinator, event, Stopwatch::Wall)?;
         self.publish(Address::Coordinator, outcome)?;
-        if !self.is_stop_told && self.driver.wants_stop() {
+        if !self.is_stop_told && self.driver.wants_stop(self.meter.seconds()) {
             self.is_stop_told = true;
             self.inbox.push_back(Event::Stop);
         }

@@ -62,7 +62,7 @@ impl Driver for Notes {
         Ok(())
     }
 
-    fn wants_stop(&mut self) -> bool {
+    fn wants_stop(&mut self, _seconds: f64) -> bool {
         self.stop_after.is_some_and(|cycle| self.infos.len() as u64 >= cycle)
     }
 }

@@ -62,7 +62,7 @@ impl Coordinator {
         match swept {
             0 => self.cycle,
             _ if is_common => self.cycle + 1,
-            _ => (self.n_absorbed / self.members.len() as u64).clamp(self.cycle, self.options.cycles - 1),
+            _ => (self.n_absorbed / self.members.len() as u64).clamp(self.cycle, self.horizon.last_cycle() - 1),
         }
     }
 
@@ -72,7 +72,8 @@ impl Coordinator {
             Schedule::Sync => cycle,
             Schedule::Async => self.version,
         };
-        Seed::new(self.options.seed).stream(Role::Coordinator, self.pool.epoch(), event)
+        let seed = Seed { seed: self.options.seed, chain: self.options.chain };
+        seed.stream(Role::Coordinator, self.pool.epoch(), event)
     }
 
     /// Enters contributions in worker order; what is new to the pool is returned in the same order.
@@ -150,6 +151,11 @@ impl Coordinator {
         let log_joint =
             log_joint(family_of(&self.plan), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base);
         let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
+        if self.warm_up.is_over() {
+            self.horizon.observe(self.cycle, log_joint, k);
+        } else {
+            self.horizon.pass(self.cycle);
+        }
         self.warm_up.close_cycle(k, (splits + merges).saturating_sub(births));
         out.reports.push(CycleReport {
             cycle: self.cycle,
@@ -161,6 +167,7 @@ impl Coordinator {
             births,
             merges,
             splits,
+            ending: self.horizon.ending(),
         });
         if self.options.alpha == Alpha::Auto {
             self.alpha = resample_alpha(self.alpha, k as u64, n_rows, rng);

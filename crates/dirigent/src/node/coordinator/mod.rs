@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, decode, encode};
 use crate::message::{Hello, Plan, Push, Stamp, Told};
+use crate::posterior::horizon::Horizon;
 use crate::sweep::Kernel;
 
 /// The node that owns the statistics.
@@ -47,6 +48,8 @@ pub struct Coordinator {
     /// What happened since the last report.
     since_report: ConsolidateInfo,
     moved: u64,
+    /// When it will be over.
+    horizon: Horizon,
     wants_stop: bool,
     /// Pushes absorbed at the last idle step.
     n_absorbed_at_idle: u64,
@@ -87,6 +90,7 @@ impl Coordinator {
             gone: BTreeMap::new(),
             since_report: ConsolidateInfo::default(),
             moved: 0,
+            horizon: Horizon::new(options.cycles, options.n_kept),
             wants_stop: false,
             n_absorbed_at_idle: 0,
             has_closed: false,
@@ -226,7 +230,7 @@ impl Coordinator {
     /// Whether the next common answer is the last one. Under an asynchronous schedule too, workers end together: their labels are then
     /// in one vocabulary, that of the last snapshot.
     fn is_closing(&self) -> bool {
-        self.wants_stop || self.cycle + 1 >= self.options.cycles
+        self.wants_stop || self.cycle + 1 >= self.horizon.last_cycle()
     }
 
     fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::message::Plan;
 use crate::model::{Alpha, Model, ModelOptions};
+use crate::posterior::horizon::Cycles;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
 
@@ -46,9 +47,13 @@ pub struct CoordinatorOptions {
     /// When pushes are absorbed.
     pub schedule: Schedule,
     /// Cycles to run.
-    pub cycles: u64,
+    pub cycles: Cycles,
+    /// The last so many of which are to be kept (0: only the last state counts).
+    pub n_kept: u64,
     /// The seed of all randomness.
     pub seed: u64,
+    /// Which of several independent chains, from 0.
+    pub chain: u16,
     /// Sweeps between two pushes.
     pub sweeps_per_cycle: u32,
     /// Whether workers show their labels to the driver after every cycle.
@@ -66,6 +71,7 @@ impl CoordinatorOptions {
             model: Model::resolve(&self.model, survey)?,
             kernel: self.kernel.unwrap_or(kernel),
             seed: self.seed,
+            chain: self.chain,
             sweeps_per_cycle: self.sweeps_per_cycle,
             shows_labels: self.shows_labels,
         })

@@ -1,0 +1,161 @@
+//! Several independent chains of one method, one after another, and whether they agree.
+//!
+//! Chains differ in their random streams alone ([`crate::rng::Seed`]). Labels and model are those of the chain whose last state has the best log-joint;
+//! draws and trace hold all chains. A time limit is for all together: each chain may use its share of what is left.
+
+use serde::Serialize;
+
+use super::cgs::{Draws, Observer, Outcome};
+use super::{MethodOptions, run as run_one};
+use crate::engine::RunTotals;
+use crate::error::Result;
+use crate::model::Model;
+use crate::posterior::diagnostics::Mixing;
+use crate::posterior::horizon::StoppedBecause;
+use crate::rows::Shard;
+use crate::trace::CycleInfo;
+
+/// What all chains leave behind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainsOutcome {
+    /// The outcome of the best chain.
+    pub best: Outcome,
+    /// What all chains did together.
+    pub totals: Option<RunTotals>,
+    /// States that were kept, of all chains.
+    pub n_draws: usize,
+    /// Whether the chains agree: where there are several, or states were kept.
+    pub diagnostics: Option<Diagnostics>,
+}
+
+/// How well the chains mix.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnostics {
+    /// Which cycles they are taken over.
+    pub over: Over,
+    /// How many of each chain; the last ones, where one chain has fewer.
+    pub n_values: usize,
+    /// Of the number of components.
+    pub k: Mixing,
+    /// Of the log-joint.
+    pub log_joint: Mixing,
+    /// How each chain ended.
+    pub chains: Vec<ChainEnd>,
+}
+
+/// Cycles that diagnostics are taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// Those whose states were kept.
+    Draws,
+    /// The second half of all, because none was kept.
+    SecondHalf,
+}
+
+/// How a chain ended.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ChainEnd {
+    /// Which one, from 1.
+    pub chain: u16,
+    /// The components of its last state.
+    pub k: usize,
+    /// The log-joint of its last state.
+    pub log_joint: f64,
+    /// Cycles run.
+    pub cycles: u64,
+    /// Why it ended.
+    pub stopped_because: StoppedBecause,
+}
+
+/// Runs `n_chains` chains, at least one, over all rows.
+pub fn run(
+    rows: &Shard,
+    model: &Model,
+    options: &MethodOptions,
+    n_chains: u16,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<ChainsOutcome> {
+    let n_chains = n_chains.max(1);
+    let mut listener = Listener { observer, draws: options.draws(), seconds: 0.0, n_draws: 0, chains: Vec::new() };
+    let (mut best, mut totals, mut seconds, mut ends) = (None::<Outcome>, None::<RunTotals>, 0.0, Vec::new());
+    for chain in 0..n_chains {
+        let share = |limit: f64| (limit - seconds).max(0.0) / f64::from(n_chains - chain);
+        let options = options.for_chain(chain, options.time_limit().map(share));
+        listener.chains.push(Vec::new());
+        let (outcome, its_totals) = run_one(rows, model, &options, truth, &mut listener)?;
+        seconds += listener.seconds;
+        totals = match (totals, its_totals) {
+            (Some(all), Some(one)) => Some(all.and(&one)),
+            (all, one) => all.or(one),
+        };
+        let Outcome { k, log_joint, cycles, stopped_because, .. } = outcome;
+        ends.push(ChainEnd { chain: chain + 1, k, log_joint, cycles, stopped_because });
+        if best.as_ref().is_none_or(|best| outcome.log_joint > best.log_joint) {
+            best = Some(outcome);
+        }
+    }
+    let has_diagnostics = n_chains > 1 || listener.draws.is_some();
+    Ok(ChainsOutcome {
+        best: best.expect("there is a chain"),
+        totals,
+        n_draws: listener.n_draws,
+        diagnostics: has_diagnostics.then(|| diagnose(&listener.chains, listener.draws.is_some(), ends)),
+    })
+}
+
+/// A cycle, as far as diagnostics need it.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    k: f64,
+    log_joint: f64,
+    is_kept: bool,
+}
+
+/// Hands on what chains report, and remembers what diagnostics need.
+struct Listener<'a> {
+    observer: &'a mut dyn Observer,
+    draws: Option<Draws>,
+    /// Of the current chain, on the clock that its time limit is measured with.
+    seconds: f64,
+    n_draws: usize,
+    chains: Vec<Vec<Heard>>,
+}
+
+impl Observer for Listener<'_> {
+    fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
+        self.seconds = info.virtual_seconds.unwrap_or(info.seconds);
+        let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
+        let heard = Heard { k: info.k as f64, log_joint: info.log_joint, is_kept };
+        self.chains.last_mut().expect("a chain runs").push(heard);
+        self.observer.on_cycle(info)
+    }
+
+    fn on_draw(&mut self, state: &[u32]) -> Result<()> {
+        self.n_draws += 1;
+        self.observer.on_draw(state)
+    }
+}
+
+fn diagnose(chains: &[Vec<Heard>], has_draws: bool, ends: Vec<ChainEnd>) -> Diagnostics {
+    let chosen: Vec<Vec<Heard>> = chains
+        .iter()
+        .map(|chain| match has_draws {
+            true => chain.iter().filter(|heard| heard.is_kept).copied().collect(),
+            false => chain[chain.len().div_ceil(2)..].to_vec(),
+        })
+        .collect();
+    let n_values = chosen.iter().map(Vec::len).min().unwrap_or(0);
+    let of = |value: fn(&Heard) -> f64| -> Mixing {
+        let last = |chain: &Vec<Heard>| chain[chain.len() - n_values..].iter().map(value).collect();
+        Mixing::of(&chosen.iter().map(last).collect::<Vec<_>>())
+    };
+    Diagnostics {
+        over: if has_draws { Over::Draws } else { Over::SecondHalf },
+        n_values,
+        k: of(|heard| heard.k),
+        log_joint: of(|heard| heard.log_joint),
+        chains: ends,
+    }
+}
