@@ -1,3 +1,4 @@
-//! What the chain says: α.
+//! What the chain says: α, and what the components say of rows.
 
 pub mod alpha;
+pub mod predictive;

@@ -1,7 +1,7 @@
 //! Files that appear under their name only when they are whole.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -53,6 +53,12 @@ impl Write for PendingFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.writer().flush()
+    }
+}
+
+impl Seek for PendingFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.writer().seek(position)
     }
 }
 

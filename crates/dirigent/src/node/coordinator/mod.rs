@@ -108,6 +108,11 @@ impl Coordinator {
         &self.pool
     }
 
+    /// The components as they were last told: after the last answer, the model that labels were read from.
+    pub fn told(&self) -> impl Iterator<Item = (ComponentId, &Stats)> {
+        self.told.iter().map(|(id, (stats, _))| (*id, stats))
+    }
+
     /// The plan, once there is one.
     pub fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
