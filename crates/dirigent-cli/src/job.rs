@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use dirigent::Result;
+use dirigent::io::FittedColumns;
 use dirigent::method::cgs::{self, Observer, Outcome};
 use dirigent::method::{self, MethodOptions};
 use dirigent::metrics;
 use dirigent::model::Model;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{NpyWriter, RunDir, RunRecord, Status, Summary};
+use dirigent::run_dir::{FittedModel, NpyWriter, RunDir, RunRecord, Status, Summary};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ pub(crate) struct Job<'a> {
 /// Runs the job, fills the run folder, prints the summary.
 pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
     run_dir.write_record(&record)?;
-    let summary = match fill(job, run_dir, output) {
+    let summary = match fill(job, run_dir, record.data.fitted_columns(), output) {
         Ok(summary) => summary,
         Err(error) => {
             (record.status, record.error) = (Status::Failed, Some(error.to_string()));
@@ -41,7 +42,7 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
     print(&summary, run_dir.path(), output)
 }
 
-fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary> {
+fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &OutputArgs) -> Result<Summary> {
     let n_rows = job.shard.n_rows();
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws, n_rows)).transpose()?;
     let progress = Progress::new(output.console(), n_rows, job.options.cycles());
@@ -50,9 +51,11 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary>
     let outcome = method::run(job.shard, job.model, job.options, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
     recorder.progress.finish();
-    let (outcome, totals) = outcome?;
+    let (mut outcome, totals) = outcome?;
     recorder.draws.map(NpyWriter::finish).transpose()?;
     run_dir.write_labels(&outcome.labels, &outcome.certainty)?;
+    let components = std::mem::take(&mut outcome.components);
+    run_dir.write_model(&FittedModel { model: job.model.clone(), alpha: outcome.alpha, columns, components })?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = totals {
         run_dir.write_workers(&totals, &job.options.shards(job.shard))?;

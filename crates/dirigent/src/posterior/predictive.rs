@@ -51,7 +51,7 @@ impl Predictor {
     }
 
     /// The same and for each row the probabilities of the components in order and last that of a new one: `n_components() + 1` numbers a
-    /// row, which sum to 1. Those below e⁻⁴⁰ of the largest are 0.
+    /// row, which sum to 1. Those below e⁻⁸⁷ of the largest are 0.
     pub fn predict_with_probabilities(&mut self, rows: &Shard) -> (Vec<Prediction>, Vec<f64>) {
         let parts = self.on_threads(rows, |sampler, rows, alpha| {
             let mut probabilities = Vec::new();

@@ -307,8 +307,10 @@ impl<S: Scorer> Task for Assign<'_, S> {
         for first_row in (0..n_rows).step_by(S::BATCH) {
             let rows = first_row..(first_row + S::BATCH).min(n_rows);
             buffers.open_batch::<A, S>(scorer, shard, rows.clone(), &[UNASSIGNED; MOST_ROWS][..rows.len()]);
-            assignments
-                .extend((0..rows.len()).map(|in_batch| predict::assign_row(scorer, in_batch, buffers.row(in_batch))));
+            // a plain loop: within an iterator's closure the kernel's instructions may be lost
+            for in_batch in 0..rows.len() {
+                assignments.push(predict::assign_row::<A, S>(scorer, in_batch, buffers.row(in_batch)));
+            }
         }
         assignments
     }
@@ -339,7 +341,7 @@ impl<S: Scorer> Task for Predict<'_, S> {
                 let row = self.shard.row(first_row + in_batch);
                 let probabilities = self.probabilities.as_deref_mut().map(|all| (all, n_components));
                 let scores = buffers.row(in_batch);
-                predictions.push(predict::predict_row(scorer, row, in_batch, scores, &prior, probabilities));
+                predictions.push(predict::predict_row::<A, S>(scorer, row, in_batch, scores, &prior, probabilities));
             }
         }
         predictions

@@ -5,7 +5,7 @@
 
 use super::Assignment;
 use super::batch::Scorer;
-use super::kernel::LANES;
+use super::kernel::{Arithmetic, LANES, exp, lanes};
 use crate::family::Conjugate as _;
 use crate::rows::Row;
 
@@ -42,8 +42,8 @@ const NEAR: f32 = 0.01;
 const NEAR_SHARE: f32 = 1e-6;
 /// Weights down to e⁻⁹ of the largest are computed again in double precision.
 const REFINED: f32 = 9.0;
-/// Weights below e⁻⁴⁰ of the largest do not count: a million of them are less than 1e-11.
-const COUNTED: f32 = 40.0;
+/// Vectors whose small weights are added in single precision.
+const BLOCK: usize = 8;
 
 /// The components' part of a row.
 struct Rating {
@@ -61,13 +61,18 @@ impl Rating {
     }
 
     fn log_total(&self) -> f64 {
-        self.best + libm::log(self.total)
+        if self.best > f64::NEG_INFINITY { self.best + libm::log(self.total) } else { f64::NEG_INFINITY }
     }
 }
 
-/// Rates a row; `see` is told the slots whose weight counts, with their log-weights.
+/// Rates a row. `shares` gets the components' weights as shares of the largest.
 #[inline(always)]
-fn rate<S: Scorer>(scorer: &S, in_batch: usize, scores: &[[f32; LANES]], mut see: impl FnMut(usize, f64)) -> Rating {
+fn rate<A: Arithmetic, S: Scorer>(
+    scorer: &S,
+    in_batch: usize,
+    scores: &[[f32; LANES]],
+    mut shares: Option<&mut [f64]>,
+) -> Rating {
     let mut largest = [f32::NEG_INFINITY; LANES];
     for scores in scores {
         for lane in 0..LANES {
@@ -76,33 +81,66 @@ fn rate<S: Scorer>(scorer: &S, in_batch: usize, scores: &[[f32; LANES]], mut see
     }
     let largest = largest.into_iter().fold(f32::NEG_INFINITY, f32::max);
     if !largest.is_finite() {
-        return rate_in_double(scorer, in_batch, see);
+        return rate_in_double(scorer, in_batch, shares);
     }
     let near = largest - NEAR.max(NEAR_SHARE * largest.abs());
     let refined = if scorer.family().has_counts() { near } else { near - REFINED };
-    let mut rating = Rating { label: 0, best: f64::NEG_INFINITY, total: 0.0 };
-    for_slots_above(near, scores, |slot, _| {
+    let (mut label, mut best) = (0, f64::NEG_INFINITY);
+    for_slots_above(near, scores, |slot| {
         let log_weight = scorer.log_weight(in_batch, slot);
-        if log_weight > rating.best {
-            (rating.label, rating.best) = (slot, log_weight);
+        if log_weight > best {
+            (label, best) = (slot, log_weight);
         }
     });
-    let mut total = 0.0;
-    for_slots_above(refined - COUNTED, scores, |slot, score| {
-        let log_weight = if score >= refined { scorer.log_weight(in_batch, slot) } else { f64::from(score) };
-        total += libm::exp(log_weight - rating.best);
-        see(slot, log_weight);
+    // small weights are relative to the largest score, which is the best log-weight but for its rounding
+    let rounding = libm::exp(f64::from(largest) - best);
+    let light = add_light::<A>(scores, largest, refined, shares.as_deref_mut(), rounding);
+    let mut total = if light > 0.0 { light * rounding } else { 0.0 };
+    for_slots_above(refined, scores, |slot| {
+        let share = libm::exp(scorer.log_weight(in_batch, slot) - best);
+        total += share;
+        if let Some(shares) = &mut shares {
+            shares[slot] = share;
+        }
     });
-    Rating { total, ..rating }
+    Rating { label, best, total }
+}
+
+/// The sum of exp(score − largest) over the scores below `refined`, in single precision but for sums of blocks.
+#[inline(always)]
+fn add_light<A: Arithmetic>(
+    scores: &[[f32; LANES]],
+    largest: f32,
+    refined: f32,
+    mut shares: Option<&mut [f64]>,
+    rounding: f64,
+) -> f64 {
+    let mut total = 0.0;
+    for (block, scores) in scores.chunks(BLOCK).enumerate() {
+        let mut sums = [0.0f32; LANES];
+        for (vector, &scores) in scores.iter().enumerate() {
+            let weights: [f32; LANES] =
+                lanes(|lane| if scores[lane] < refined { exp::<A>(scores[lane] - largest) } else { 0.0 });
+            sums = lanes(|lane| sums[lane] + weights[lane]);
+            if let Some(shares) = &mut shares {
+                let first = ((block * BLOCK + vector) * LANES).min(shares.len());
+                shares[first..].iter_mut().zip(weights).for_each(|(share, weight)| {
+                    *share = if weight > 0.0 { f64::from(weight) * rounding } else { 0.0 };
+                });
+            }
+        }
+        total += sums.iter().map(|&sum| f64::from(sum)).sum::<f64>();
+    }
+    total
 }
 
 /// The slots with a score of at least `bound`, in order. Whole vectors are passed over: most have none.
 #[inline(always)]
-fn for_slots_above(bound: f32, scores: &[[f32; LANES]], mut see: impl FnMut(usize, f32)) {
+fn for_slots_above(bound: f32, scores: &[[f32; LANES]], mut see: impl FnMut(usize)) {
     for (vector, scores) in scores.iter().enumerate() {
         if scores.iter().fold(false, |any, score| any | (*score >= bound)) {
-            for (lane, &score) in scores.iter().enumerate().filter(|(_, score)| **score >= bound) {
-                see(vector * LANES + lane, score);
+            for (lane, _) in scores.iter().enumerate().filter(|(_, score)| **score >= bound) {
+                see(vector * LANES + lane);
             }
         }
     }
@@ -110,22 +148,24 @@ fn for_slots_above(bound: f32, scores: &[[f32; LANES]], mut see: impl FnMut(usiz
 
 /// The same for a row so far away that single precision overflows.
 #[cold]
-fn rate_in_double<S: Scorer>(scorer: &S, in_batch: usize, mut see: impl FnMut(usize, f64)) -> Rating {
+fn rate_in_double<S: Scorer>(scorer: &S, in_batch: usize, mut shares: Option<&mut [f64]>) -> Rating {
+    let n_slots = scorer.counts().len();
     let log_weight_of = |slot: usize| finite_or_none(scorer.log_weight(in_batch, slot));
-    let mut rating = Rating { label: 0, best: f64::NEG_INFINITY, total: 1.0 };
-    for slot in 0..scorer.counts().len() {
-        let log_weight = log_weight_of(slot);
-        if log_weight > rating.best {
-            (rating.label, rating.best) = (slot, log_weight);
+    let (mut label, mut best) = (0, f64::NEG_INFINITY);
+    for slot in 0..n_slots {
+        if log_weight_of(slot) > best {
+            (label, best) = (slot, log_weight_of(slot));
         }
     }
-    if rating.best > f64::NEG_INFINITY {
-        let log_weights = (0..scorer.counts().len()).map(|slot| (slot, log_weight_of(slot)));
-        let counted: Vec<_> = log_weights.filter(|(_, log_weight)| *log_weight > f64::NEG_INFINITY).collect();
-        rating.total = counted.iter().map(|(_, log_weight)| libm::exp(log_weight - rating.best)).sum();
-        counted.into_iter().for_each(|(slot, log_weight)| see(slot, log_weight));
+    let mut total = 0.0;
+    for slot in 0..n_slots {
+        let share = if best > f64::NEG_INFINITY { libm::exp(log_weight_of(slot) - best) } else { 0.0 };
+        total += share;
+        if let Some(share_of) = shares.as_deref_mut().and_then(|shares| shares.get_mut(slot)) {
+            *share_of = share;
+        }
     }
-    rating
+    Rating { label, best, total }
 }
 
 /// ln(e^a + e^b).
@@ -137,14 +177,14 @@ fn log_add(a: f64, b: f64) -> f64 {
 
 /// The most probable component.
 #[inline(always)]
-pub(super) fn assign_row<S: Scorer>(scorer: &S, in_batch: usize, scores: &[[f32; LANES]]) -> Assignment {
-    let rating = rate(scorer, in_batch, scores, |_, _| {});
+pub(super) fn assign_row<A: Arithmetic, S: Scorer>(scorer: &S, in_batch: usize, scores: &[[f32; LANES]]) -> Assignment {
+    let rating = rate::<A, S>(scorer, in_batch, scores, None);
     Assignment { label: rating.label as u32, certainty: rating.certainty() }
 }
 
 /// All there is to say. `probabilities` are those of all rows so far and the number of components.
 #[inline(always)]
-pub(super) fn predict_row<S: Scorer>(
+pub(super) fn predict_row<A: Arithmetic, S: Scorer>(
     scorer: &S,
     row: Row<'_>,
     in_batch: usize,
@@ -152,28 +192,27 @@ pub(super) fn predict_row<S: Scorer>(
     new: &NewComponent,
     probabilities: Option<(&mut Vec<f64>, usize)>,
 ) -> Prediction {
+    let mut of_row = probabilities.map(|(all, n_components)| {
+        let first = all.len();
+        all.resize(first + n_components + 1, 0.0);
+        all[first..].split_last_mut().expect("the new component is there")
+    });
+    let shares = of_row.as_mut().map(|(_, shares)| &mut **shares);
+    let rating = rate::<A, S>(scorer, in_batch, scores, shares);
     let log_weight_new = finite_or_none(new.log_alpha + scorer.log_weight_new(in_batch));
-    let (rating, log_total) = match probabilities {
-        None => {
-            let rating = rate(scorer, in_batch, scores, |_, _| {});
-            let log_total = log_add(rating.log_total(), log_weight_new);
-            (rating, log_total)
-        }
-        Some((all, n_components)) => {
-            let first = all.len();
-            all.resize(first + n_components + 1, f64::NEG_INFINITY);
-            let of_row = &mut all[first..];
-            let rating = rate(scorer, in_batch, scores, |slot, log_weight| of_row[slot] = log_weight);
-            of_row[n_components] = log_weight_new;
-            let log_total = log_add(rating.log_total(), log_weight_new);
-            of_row.iter_mut().for_each(|log_weight| *log_weight = share(*log_weight, log_total));
-            (rating, log_total)
-        }
-    };
+    let log_total = log_add(rating.log_total(), log_weight_new);
+    let p_new = share(log_weight_new, log_total);
+    if let Some((probability_new, of_components)) = of_row {
+        // by their own sum, not by the total: that was added up in another order, and all must sum to 1
+        let sum: f64 = of_components.iter().sum();
+        let scale = if sum > 0.0 { (1.0 - p_new) / sum } else { 0.0 };
+        of_components.iter_mut().for_each(|share| *share *= scale);
+        *probability_new = p_new;
+    }
     Prediction {
         label: rating.label as u32,
         certainty: rating.certainty(),
-        p_new: share(log_weight_new, log_total),
+        p_new,
         log_density: finite_or_none(log_total + scorer.log_left_out(row, in_batch)) - new.log_of_all,
     }
 }
@@ -218,7 +257,7 @@ mod tests {
             let sum: f64 = fast_all[row * n..(row + 1) * n].iter().sum();
             let lost = slow_all[row * n + slow.label as usize] - slow_all[row * n + fast.label as usize];
             for error in [
-                (sum - 1.0).abs() * 1e6,
+                (sum - 1.0).abs() * 1e8,
                 lost * 1e6,
                 (fast.p_new - fast_all[(row + 1) * n - 1]).abs(),
                 f64::from((fast.certainty - slow.certainty).abs()),
