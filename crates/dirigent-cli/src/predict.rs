@@ -19,8 +19,8 @@ use crate::console::{Console, grouped};
 
 /// Rows that are predicted together.
 const BLOCK: usize = 1 << 17;
-/// Probabilities that are held together: 64 MB.
-const MOST_PROBABILITIES: usize = 1 << 23;
+/// Probabilities that are held together: 8 MB, so that blocks are made in the same memory again and again.
+const MOST_PROBABILITIES: usize = 1 << 20;
 
 pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first

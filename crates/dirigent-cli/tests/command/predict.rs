@@ -132,6 +132,7 @@ fn an_output_that_makes_no_sense_is_refused() {
 }
 
 /// The snippet of `docs/model-file.md`, where there is a Python with NumPy.
+#[allow(clippy::print_stderr)] // a test that is skipped must say so
 #[test]
 fn numpy_alone_computes_the_same() {
     let place = Place::new();

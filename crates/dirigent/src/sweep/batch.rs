@@ -333,6 +333,9 @@ impl<S: Scorer> Task for Predict<'_, S> {
         let n_rows = self.shard.n_rows();
         let prior = NewComponent::new(self.alpha, scorer.counts());
         let n_components = buffers.n_loaded;
+        if let Some(probabilities) = &mut self.probabilities {
+            probabilities.reserve(n_rows * (n_components + 1));
+        }
         let mut predictions = Vec::with_capacity(n_rows);
         for first_row in (0..n_rows).step_by(S::BATCH) {
             let rows = first_row..(first_row + S::BATCH).min(n_rows);
