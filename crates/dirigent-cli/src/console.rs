@@ -40,8 +40,13 @@ impl Console {
 
     /// Data, to stdout.
     pub(crate) fn print(self, text: impl Display) -> Result<()> {
-        let mut stdout = io::stdout().lock();
-        match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        self.stream(|stdout| writeln!(stdout, "{text}"))
+    }
+
+    /// Data that are too many to hold, to stdout.
+    pub(crate) fn stream(self, fill: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
+        let mut stdout = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        match fill(&mut stdout).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Error::io("cannot write to", Path::new("standard output"), error))
             }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use dirigent::Result;
+use dirigent::io::FittedColumns;
 use dirigent::method::cgs::{self, Observer};
 use dirigent::method::chains::{self, ChainsOutcome, Diagnostics};
 use dirigent::method::{MethodOptions, advice};
@@ -12,7 +13,7 @@ use dirigent::model::Model;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{NpyWriter, RunDir, RunRecord, Status, Summary};
+use dirigent::run_dir::{FittedModel, NpyWriter, RunDir, RunRecord, Status, Summary};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use serde::Serialize;
 
@@ -38,7 +39,7 @@ struct Told {
 /// Runs the job, fills the run folder, prints the summary.
 pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
     run_dir.write_record(&record)?;
-    let told = match fill(job, run_dir, output) {
+    let told = match fill(job, run_dir, record.data.fitted_columns(), output) {
         Ok(told) => told,
         Err(error) => {
             (record.status, record.error) = (Status::Failed, Some(error.to_string()));
@@ -55,7 +56,7 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
     print(&record, run_dir.path(), output)
 }
 
-fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Told> {
+fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &OutputArgs) -> Result<Told> {
     let n_rows = job.shard.n_rows();
     let n_chains = usize::from(job.n_chains);
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws * n_chains, n_rows)).transpose()?;
@@ -65,9 +66,11 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Told> {
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
     recorder.progress.finish();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     recorder.draws.map(NpyWriter::finish_short).transpose()?;
     run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
+    let components = std::mem::take(&mut outcome.best.components);
+    run_dir.write_model(&FittedModel { model: job.model.clone(), alpha: outcome.best.alpha, columns, components })?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = &outcome.totals {
         run_dir.write_workers(totals, &job.options.shards(job.shard))?;

@@ -11,6 +11,7 @@ mod fit;
 mod info;
 mod info_run;
 mod job;
+mod predict;
 mod progress;
 mod synth;
 
@@ -47,6 +48,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn dispatch(command: &Command) -> Result<()> {
     match command {
         Command::Fit(args) => fit::run(args),
+        Command::Predict(args) => predict::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Info(args) => info::run(args),

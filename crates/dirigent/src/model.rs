@@ -110,6 +110,14 @@ impl Model {
         }
     }
 
+    /// The columns of a row (for counts: the size of the vocabulary).
+    pub fn n_columns(&self) -> usize {
+        match self {
+            Self::GaussianFixed(family) => family.offset.len(),
+            Self::Multinomial(family) => family.n_words,
+        }
+    }
+
     /// The part that needs no rows.
     pub fn conjugate(&self) -> &dyn Conjugate {
         match self {

@@ -10,7 +10,8 @@ use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 /// Fit a model to data and write labels, trace and settings to a run folder.
 ///
 /// The run folder gets run.json (settings as used and a summary), trace.csv (a line a cycle, while the run goes on), labels.npy,
-/// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), draws.npy with --draws, and workers.csv.
+/// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), draws.npy with --draws, workers.csv, and the model itself for
+/// `dirigent predict` (model.json, components.npz).
 /// Labels are the most probable component of each row under the final model, numbered by falling size.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {

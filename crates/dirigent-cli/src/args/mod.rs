@@ -3,6 +3,7 @@
 mod engine;
 mod fit;
 mod method;
+mod predict;
 mod synth;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use dirigent::io::Selection;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, FitArgs, RunArgs};
 pub(crate) use self::method::MethodArgs;
+pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
 use crate::console::{Console, Talk};
@@ -31,6 +33,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Fit(Box<FitArgs>),
+    Predict(PredictArgs),
     Eval(EvalArgs),
     Synth(SynthArgs),
     Info(InfoArgs),

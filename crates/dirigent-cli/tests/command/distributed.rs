@@ -36,7 +36,17 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
         let mut files: Vec<_> =
             fs::read_dir(place.path(method)).unwrap().map(|file| file.unwrap().file_name()).collect();
         files.sort();
-        assert_eq!(files, ["certainty.npy", "labels.csv", "labels.npy", "run.json", "trace.csv", "workers.csv"]);
+        let expected = [
+            "certainty.npy",
+            "components.npz",
+            "labels.csv",
+            "labels.npy",
+            "model.json",
+            "run.json",
+            "trace.csv",
+            "workers.csv",
+        ];
+        assert_eq!(files, expected);
 
         let record = place.json(&format!("{method}/run.json"));
         let options = &record["options"];

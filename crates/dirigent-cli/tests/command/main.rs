@@ -7,5 +7,6 @@ mod eval;
 mod fit;
 mod info_and_demo;
 mod place;
+mod predict;
 mod run_folder;
 mod synth;

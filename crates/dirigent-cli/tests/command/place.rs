@@ -73,6 +73,10 @@ impl Place {
         items.into_iter().map(f32::from_le_bytes).collect()
     }
 
+    pub(crate) fn text_of_header(&self, name: &str) -> String {
+        self.npy(name).0
+    }
+
     pub(crate) fn shape(&self, name: &str) -> String {
         let header = self.npy(name).0;
         let (_, shape) = header.split_once("'shape': ").unwrap();

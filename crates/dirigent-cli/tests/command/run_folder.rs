@@ -10,7 +10,9 @@ fn the_files_of_a_run_are_whole_and_agree() {
     let mut files: Vec<_> =
         fs::read_dir(place.path("deep/run")).unwrap().map(|file| file.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files, ["certainty.npy", "labels.csv", "labels.npy", "run.json", "trace.csv"]);
+    let expected =
+        ["certainty.npy", "components.npz", "labels.csv", "labels.npy", "model.json", "run.json", "trace.csv"];
+    assert_eq!(files, expected);
 
     let (labels, certainty) = (place.integers("deep/run/labels.npy"), place.singles("deep/run/certainty.npy"));
     assert!(certainty.iter().all(|certainty| (0.0..=1.0).contains(certainty)));

@@ -56,6 +56,11 @@ impl GaussianFixed {
         self.centred_prior_mean().zip(stats.dense()).map(move |(mean, sum)| (prior_rows * mean + sum) * share)
     }
 
+    /// The posterior mean of a component's centre, as the user counts.
+    pub fn posterior_mean<'a>(&'a self, stats: &'a Stats) -> impl Iterator<Item = f64> + 'a {
+        self.centred_mean(stats).zip(&self.offset).map(|(mean, offset)| mean + offset)
+    }
+
     fn squared_distance<T: Copy + Into<f64>>(&self, numbers: &[T], centre: impl Iterator<Item = f64>) -> f64 {
         numbers.iter().zip(&self.offset).zip(centre).map(|((&x, offset), c)| (x.into() - offset - c).powi(2)).sum()
     }

@@ -39,6 +39,17 @@ pub(crate) fn read(path: &Path, delimiter: u8, selection: &Selection, truth: &mu
     Ok(Loaded { table, column_names: columns.has_header().then_some(chosen.names) })
 }
 
+/// What the columns are called, from the first lines alone.
+pub(crate) fn columns(path: &Path, delimiter: u8) -> Result<ColumnNames> {
+    let mut reader = Records::open(path, delimiter)?;
+    let (mut first, mut second) = (Record::default(), Record::default());
+    if !reader.read(&mut first)? {
+        return Err(source::empty(path).into());
+    }
+    let more = reader.read(&mut second)?;
+    column_names(path, &first, more.then_some(&second))
+}
+
 fn column_names(path: &Path, first: &Record, second: Option<&Record>) -> Result<ColumnNames> {
     let has_number = |record: &Record| record.cells.iter().any(|cell| number(cell).is_some());
     if has_number(first) || second.is_some_and(|second| !has_number(second)) {

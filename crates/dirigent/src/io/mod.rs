@@ -6,18 +6,20 @@
 mod data_set;
 mod delimited;
 mod docword;
+mod fitted_columns;
 mod format;
 pub mod labels;
 pub mod mapped;
-mod npy;
+pub(crate) mod npy;
 mod records;
 mod selection;
-mod source;
+pub(crate) mod source;
 pub mod synthetic;
 #[cfg(test)]
-mod test_files;
+pub(crate) mod test_files;
 
 pub use data_set::{DataFile, DataSet};
+pub use fitted_columns::FittedColumns;
 pub use format::Format;
 pub use labels::{Truth, read_labels};
 pub use selection::Selection;

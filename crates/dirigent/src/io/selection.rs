@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{InputError, Result};
 
 /// The columns to read. A column is named as in the header; without a header, by its number from 1.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// Only these, in this order; `None` is all.
     pub columns: Option<Vec<String>>,
@@ -49,6 +51,11 @@ impl ColumnNames {
     /// Whether the file has a header.
     pub(crate) fn has_header(&self) -> bool {
         self.from_header
+    }
+
+    /// The names.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.names
     }
 
     /// The number of columns.

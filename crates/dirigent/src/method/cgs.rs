@@ -79,6 +79,8 @@ pub struct Outcome {
     pub certainty: Vec<f32>,
     /// The components of the last state.
     pub k: usize,
+    /// Their statistics, in the order of their numbers.
+    pub components: Vec<Stats>,
     /// The log-joint of the last state.
     pub log_joint: f64,
     /// The last α.
@@ -212,6 +214,7 @@ impl<'a> Chain<'a> {
             labels: assignments.iter().map(|assignment| assignment.label).collect(),
             certainty: assignments.iter().map(|assignment| assignment.certainty).collect(),
             k: components.len(),
+            components,
             log_joint,
             alpha: self.alpha,
             cycles,

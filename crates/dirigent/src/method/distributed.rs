@@ -16,8 +16,9 @@ use crate::metrics;
 use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Worker};
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
+use crate::stats::Stats;
 use crate::survey::Survey;
-use crate::sweep::Kernel;
+use crate::sweep::{Kernel, reference_sampler};
 use crate::trace::CycleInfo;
 
 /// Where the nodes run.
@@ -80,7 +81,33 @@ pub fn run(
             simulated::run(&mut coordinator, workers, simulation, &mut nodes, &mut collector)?
         }
     };
-    Ok((collector.finish()?, totals))
+    let (mut outcome, ids) = collector.finish()?;
+    outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
+    Ok((outcome, totals))
+}
+
+/// The statistics of the final components, in the order of their numbers: those of the last snapshot, from which labels were read. Where that does not hold
+/// exactly the rows of the state (a worker came or went after it), those of the state itself.
+fn final_components(coordinator: &Coordinator, shards: &[Shard], state: &[u32], ids: &[ComponentId]) -> Vec<Stats> {
+    let told: HashMap<ComponentId, &Stats> = coordinator.told().collect();
+    let mut sizes = vec![0; ids.len()];
+    state.iter().for_each(|&label| sizes[label as usize] += 1);
+    let in_snapshot = |(id, size): (&ComponentId, &i64)| told.get(id).copied().filter(|stats| stats.count == *size);
+    let components: Option<Vec<&Stats>> = ids.iter().zip(&sizes).map(in_snapshot).collect();
+    if let Some(components) = components {
+        return components.into_iter().cloned().collect();
+    }
+    let plan = coordinator.plan().expect("a run that has ended had a plan");
+    let mut components = vec![plan.model.conjugate().empty_stats(); ids.len()];
+    let mut first_row = 0;
+    for shard in shards {
+        let mut sampler = reference_sampler(&plan.model, shard.clone());
+        sampler.load(&components);
+        sampler.set_labels(state[first_row..first_row + shard.n_rows()].to_vec());
+        components.iter_mut().zip(sampler.contributions()).for_each(|(total, part)| total.add(&part));
+        first_row += shard.n_rows();
+    }
+    components
 }
 
 /// Makes nodes, and makes them again.
@@ -195,7 +222,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Outcome> {
+    /// What came out but for the components' statistics, and the ids of the components in the order of their numbers.
+    fn finish(mut self) -> Result<(Outcome, Vec<ComponentId>)> {
         self.pass_on()?;
         let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
         if missing > 0 {
@@ -212,11 +240,15 @@ impl<'a> Collector<'a> {
         let k = numbers.len();
         // every component of the last snapshot has rows, so it has a number
         let label = |(id, _): &(ComponentId, f32)| numbers.get(&Some(*id)).copied().expect("a component with rows");
-        Ok(Outcome {
+        let mut ids: Vec<(u32, ComponentId)> =
+            numbers.iter().filter_map(|(id, number)| Some((*number, (*id)?))).collect();
+        ids.sort_unstable();
+        let outcome = Outcome {
             labels: assigned.iter().map(label).collect(),
             certainty: assigned.iter().map(|(_, certainty)| *certainty).collect(),
             state,
             k,
+            components: Vec::new(),
             log_joint: last.log_joint,
             alpha: last.alpha,
             cycles: last.cycle,
@@ -224,7 +256,8 @@ impl<'a> Collector<'a> {
                 Some(ending) if ending.last_cycle <= last.cycle => ending.because,
                 _ => StoppedBecause::TimeLimit,
             },
-        })
+        };
+        Ok((outcome, ids.into_iter().map(|(_, id)| id).collect()))
     }
 }
 

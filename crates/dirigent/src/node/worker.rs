@@ -186,9 +186,9 @@ impl Worker {
         let shard_id = self.shard_id;
         let work = self.work.as_mut().expect("a reply answers a push");
         let stride_before = work.stride;
-        let local = work.take_in(reply, snapshot);
+        work.take_in(reply, snapshot);
         if work.plan.shows_labels || reply.is_last {
-            let shown = work.show(reply.is_last.then_some(&local));
+            let shown = work.show(reply.is_last);
             let stamp = Stamp { shard: shard_id, incarnation: self.incarnation, sequence: self.sequence };
             out.send(Address::Driver, encode(stamp, &Message::ShownLabels(shown)));
         }
@@ -309,8 +309,8 @@ impl Work {
         if self.plan.model.conjugate().has_counts() { stats.to_sparse() } else { stats }
     }
 
-    /// Renames the slots by the reply and rebuilds the local version, whose totals are returned, from the snapshot.
-    fn take_in(&mut self, reply: &Reply, snapshot: Snapshot) -> Vec<Stats> {
+    /// Renames the slots by the reply and rebuilds the local version from the snapshot.
+    fn take_in(&mut self, reply: &Reply, snapshot: Snapshot) {
         let version = snapshot.version;
         let snapshot = self.complete(snapshot);
         let slots: HashMap<ComponentId, usize> =
@@ -345,7 +345,6 @@ impl Work {
         self.told = snapshot.into_iter().collect();
         self.base_version = version;
         (self.cycle, self.alpha, self.is_generous) = (reply.cycle, reply.alpha, reply.is_generous);
-        local
     }
 
     /// Lets more rows take part, if it is time, which are in no component yet. Fewer only if none is in one.
@@ -414,22 +413,30 @@ impl Work {
         snapshot.components.into_iter().map(|(id, told)| (id, told.unwrap_or_else(|| known(id)))).collect()
     }
 
-    /// The labels for the driver; with a final version also the most probable component of each row.
-    fn show(&mut self, last: Option<&Vec<Stats>>) -> ShownLabels {
+    /// The labels for the driver; at the end also the most probable component of each row.
+    fn show(&mut self, is_last: bool) -> ShownLabels {
         let component = |name: &PieceName| match name {
             PieceName::Component(id) => *id,
             PieceName::Birth(_) => panic!("labels are shown after a reply"),
         };
+        let components: Vec<ComponentId> = self.names.iter().map(component).collect();
         ShownLabels {
             cycle: self.cycle,
-            components: self.names.iter().map(component).collect(),
             labels: self.labels_of_all_rows(),
-            assignments: last.map(|components| {
-                let assignments = self.sampler.assign(components);
-                let labels = assignments.iter().map(|assignment| assignment.label).collect();
-                (labels, assignments.iter().map(|assignment| assignment.certainty).collect())
-            }),
+            assignments: is_last.then(|| self.assign(&components)),
+            components,
         }
+    }
+
+    /// The most probable slot of each row under the last snapshot, and its probability. Components are asked in the order of their final
+    /// numbers, by falling size, so that ties go to the smaller number.
+    fn assign(&mut self, ids: &[ComponentId]) -> (Vec<u32>, Vec<f32>) {
+        let mut slots: Vec<usize> = (0..ids.len()).collect();
+        slots.sort_by_key(|&slot| (std::cmp::Reverse(self.told[&ids[slot]].total.count), ids[slot]));
+        let components: Vec<Stats> = slots.iter().map(|&slot| self.told[&ids[slot]].total.clone()).collect();
+        let assignments = self.sampler.assign(&components);
+        let labels = assignments.iter().map(|assignment| slots[assignment.label as usize] as u32).collect();
+        (labels, assignments.iter().map(|assignment| assignment.certainty).collect())
     }
 }
 

@@ -3,7 +3,9 @@
 //! Each file but `trace.csv` is written under a temporary name and renamed when it is whole. `run.json` is there from the
 //! start with `"status": "running"`, so a run that was killed can be told from one that ended.
 
+mod model_file;
 mod npy;
+mod npz;
 mod pending;
 mod record;
 
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+pub use self::model_file::FittedModel;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
 pub use self::pending::{PARTIAL, PendingFile, write_file};
 pub use self::record::{DataRecord, DrawsRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary};
@@ -22,8 +25,17 @@ use crate::rows::Shard;
 use crate::trace::TraceWriter;
 
 /// The files of a run folder.
-pub const FILES: [&str; 7] =
-    ["run.json", "trace.csv", "labels.npy", "labels.csv", "certainty.npy", "draws.npy", "workers.csv"];
+pub const FILES: [&str; 9] = [
+    "run.json",
+    "trace.csv",
+    "labels.npy",
+    "labels.csv",
+    "certainty.npy",
+    "draws.npy",
+    "workers.csv",
+    "model.json",
+    "components.npz",
+];
 
 /// A folder that a run writes to.
 #[derive(Debug)]
@@ -86,6 +98,11 @@ impl RunDir {
             let mut rows = labels.iter().zip(certainty).enumerate();
             rows.try_for_each(|(row, (label, certainty))| writeln!(file, "{row},{label},{certainty}"))
         })
+    }
+
+    /// Writes `components.npz` and `model.json`.
+    pub fn write_model(&self, model: &FittedModel) -> Result<()> {
+        model.write(&self.path)
     }
 
     /// Writes `workers.csv`: what each worker had and did.

@@ -28,6 +28,20 @@ impl NpyNumber for f32 {
     }
 }
 
+impl NpyNumber for i64 {
+    const DESCR: &'static str = "<i8";
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.to_le_bytes());
+    }
+}
+
+impl NpyNumber for f64 {
+    const DESCR: &'static str = "<f8";
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.to_le_bytes());
+    }
+}
+
 /// An `.npy` file that is being written.
 #[derive(Debug)]
 pub struct NpyWriter<T> {
@@ -102,7 +116,7 @@ pub fn write_labels(path: &Path, labels: &[u32]) -> Result<()> {
 
 /// Magic, version, the length of the dictionary, the dictionary; padded so that the items start at a multiple of 64,
 /// and not before `length`.
-fn header(descr: &str, shape: &[usize], length: usize) -> Vec<u8> {
+pub(super) fn header(descr: &str, shape: &[usize], length: usize) -> Vec<u8> {
     let shape: String = shape.iter().map(|length| format!("{length},")).collect();
     let mut dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
     let padded = (10 + dictionary.len() + 1).next_multiple_of(64).max(length);

@@ -64,6 +64,12 @@ impl Write for PendingFile {
     }
 }
 
+impl Seek for PendingFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.writer().seek(position)
+    }
+}
+
 impl Drop for PendingFile {
     fn drop(&mut self) {
         if let Some(writer) = self.writer.take() {

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::engine::simulated::Simulation;
 use crate::io::synthetic::MixtureLaw;
-use crate::io::{DataFile, DataSet, Selection};
+use crate::io::{DataFile, DataSet, FittedColumns, Selection};
 use crate::method::MethodOptions;
 use crate::method::cgs::Draws;
 use crate::method::chains::Diagnostics;
@@ -102,6 +102,22 @@ impl<'a> DataRecord<'a> {
             },
             truth: None,
             made_by: None,
+        }
+    }
+}
+
+impl DataRecord<'_> {
+    /// The columns as a later look at the model must find them.
+    pub fn fitted_columns(&self) -> FittedColumns {
+        let SelectionRecord { columns, exclude, label_column } = &self.selection;
+        FittedColumns {
+            n_columns: self.n_columns,
+            names: self.column_names.map(<[String]>::to_vec),
+            selection: Selection {
+                columns: columns.map(<[String]>::to_vec),
+                exclude: exclude.to_vec(),
+                label_column: label_column.map(str::to_owned),
+            },
         }
     }
 }

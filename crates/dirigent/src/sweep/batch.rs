@@ -10,11 +10,12 @@ use std::ops::Range;
 use super::draw::{Choice, Draw};
 use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
 use super::halves::{LocalHalves, Place, RowHalves};
+use super::predict::{self, NewComponent, Prediction};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
-use crate::family::Family;
+use crate::family::{Conjugate as _, Family};
 use crate::halves::Half;
 use crate::rng::Stream;
-use crate::rows::Shard;
+use crate::rows::{Row, Shard};
 use crate::stats::Stats;
 
 /// Scores rows against all slots of a family's components. Log-weights are log(n_k · predictive_k) up to a constant of the row.
@@ -51,6 +52,11 @@ pub(crate) trait Scorer: Send {
 
     /// The log-predictive of the row under an empty component.
     fn log_weight_new(&self, in_batch: usize) -> f64;
+
+    /// What the log-weights of a row leave out because all of them have it: with it they are logs of n_k · predictive_k.
+    fn log_left_out(&self, row: Row<'_>, in_batch: usize) -> f64 {
+        self.family().log_predictive(row, &self.family().empty_stats()) - self.log_weight_new(in_batch)
+    }
 
     fn insert(&mut self, in_batch: usize, slot: usize);
 
@@ -302,8 +308,6 @@ struct Assign<'a, S> {
     sampler: &'a mut Batched<S>,
 }
 
-/// Scores this close to the best are compared again in double precision.
-const NEAR: f32 = 0.01;
 /// No scorer has larger batches.
 const MOST_ROWS: usize = 64;
 
@@ -318,25 +322,48 @@ impl<S: Scorer> Task for Assign<'_, S> {
         for first_row in (0..n_rows).step_by(S::BATCH) {
             let rows = first_row..(first_row + S::BATCH).min(n_rows);
             buffers.open_batch::<A, S>(scorer, shard, rows.clone(), &[UNASSIGNED; MOST_ROWS][..rows.len()]);
-            assignments.extend((0..rows.len()).map(|in_batch| assign_row(scorer, buffers, in_batch)));
+            // a plain loop: within an iterator's closure the kernel's instructions may be lost
+            for in_batch in 0..rows.len() {
+                assignments.push(predict::assign_row::<A, S>(scorer, in_batch, buffers.row(in_batch)));
+            }
         }
         assignments
     }
 }
 
-fn assign_row<S: Scorer>(scorer: &S, buffers: &mut Buffers, in_batch: usize) -> Assignment {
-    let scores = buffers.row(in_batch).as_flattened();
-    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let near = (0..scores.len()).filter(|&slot| scores[slot] >= largest - NEAR);
-    let (mut label, mut best) = (0, f64::NEG_INFINITY);
-    for slot in near {
-        let log_weight = scorer.log_weight(in_batch, slot);
-        if log_weight > best {
-            (label, best) = (slot, log_weight);
+/// What is to be known of any rows, to be compiled for every kernel.
+struct Predict<'a, S> {
+    sampler: &'a mut Batched<S>,
+    shard: &'a Shard,
+    alpha: f64,
+    probabilities: Option<&'a mut Vec<f64>>,
+}
+
+impl<S: Scorer> Task for Predict<'_, S> {
+    type Output = Vec<Prediction>;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(mut self) -> Vec<Prediction> {
+        let Batched { scorer, buffers, .. } = self.sampler;
+        let n_rows = self.shard.n_rows();
+        let prior = NewComponent::new(self.alpha, scorer.counts());
+        let n_components = buffers.n_loaded;
+        if let Some(probabilities) = &mut self.probabilities {
+            probabilities.reserve(n_rows * (n_components + 1));
         }
+        let mut predictions = Vec::with_capacity(n_rows);
+        for first_row in (0..n_rows).step_by(S::BATCH) {
+            let rows = first_row..(first_row + S::BATCH).min(n_rows);
+            buffers.open_batch::<A, S>(scorer, self.shard, rows.clone(), &[UNASSIGNED; MOST_ROWS][..rows.len()]);
+            for in_batch in 0..rows.len() {
+                let row = self.shard.row(first_row + in_batch);
+                let probabilities = self.probabilities.as_deref_mut().map(|all| (all, n_components));
+                let scores = buffers.row(in_batch);
+                predictions.push(predict::predict_row::<A, S>(scorer, row, in_batch, scores, &prior, probabilities));
+            }
+        }
+        predictions
     }
-    let total: f64 = scores.iter().map(|&score| libm::exp(f64::from(score) - best)).sum();
-    Assignment { label: label as u32, certainty: (1.0 / total).min(1.0) as f32 }
 }
 
 impl<S: Scorer> Sampler for Batched<S> {
@@ -388,6 +415,10 @@ impl<S: Scorer> Sampler for Batched<S> {
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {
         self.scorer.load(components);
         kernel::run(self.kernel, Assign { sampler: self })
+    }
+
+    fn predict(&mut self, rows: &Shard, alpha: f64, probabilities: Option<&mut Vec<f64>>) -> Vec<Prediction> {
+        kernel::run(self.kernel, Predict { sampler: self, shard: rows, alpha, probabilities })
     }
 
     fn sum_log_base(&self) -> f64 {

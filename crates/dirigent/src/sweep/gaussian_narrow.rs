@@ -6,6 +6,7 @@
 //! The number of columns is part of the type, so that loops over them unroll; columns beyond those of the data are zeros
 //! and add nothing to any distance.
 
+use std::f64::consts::PI;
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
@@ -217,6 +218,11 @@ impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
     fn log_weight_new(&self, _in_batch: usize) -> f64 {
         let distance: f64 = self.row.iter().zip(&self.prior_mean).map(|(x, mean)| (x - mean).powi(2)).sum();
         self.weigh_empty.0 - self.weigh_empty.1 * distance
+    }
+
+    #[inline(always)]
+    fn log_left_out(&self, _row: Row<'_>, _in_batch: usize) -> f64 {
+        0.5 * self.family.stats_len() as f64 * libm::log(self.half_precision / PI)
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@
 //! a constant and a scale for each slot, and a product with the scaled sums. The table of these is in single precision; t, ‖t‖² and
 //! everything that changes within a batch are in double precision.
 
+use std::f64::consts::PI;
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
@@ -358,6 +359,12 @@ impl Scorer for GaussianWideScorer {
     fn log_weight_new(&self, in_batch: usize) -> f64 {
         let (constant, scale) = self.weigh_empty;
         constant + scale * (2.0 * self.batch.prior_dots[in_batch] + self.batch.squares[in_batch])
+    }
+
+    #[inline(always)]
+    fn log_left_out(&self, _row: Row<'_>, in_batch: usize) -> f64 {
+        let log_height = 0.5 * self.n_columns as f64 * libm::log(self.half_precision / PI);
+        log_height - self.half_precision * self.batch.squares[in_batch]
     }
 
     #[inline(always)]

@@ -16,6 +16,7 @@ mod length_table;
 mod log_base;
 mod multinomial;
 mod multinomial_halves;
+mod predict;
 pub mod reference;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ mod word_table;
 
 pub use halves::LocalHalves;
 pub use kernel::Kernel;
+pub use predict::Prediction;
 
 use batch::Batched;
 
@@ -87,6 +89,10 @@ pub trait Sampler: Send {
 
     /// argmax_k n_k · predictive(x|S_k) for every row, no new component, ties to the smaller number.
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment>;
+
+    /// What the loaded components say of any rows, this shard's or others. `probabilities` gets for each row those of the components in order
+    /// and last that of a new one.
+    fn predict(&mut self, rows: &Shard, alpha: f64, probabilities: Option<&mut Vec<f64>>) -> Vec<Prediction>;
 
     /// Σ log h(x) over the shard.
     fn sum_log_base(&self) -> f64;

@@ -326,6 +326,11 @@ impl Scorer for MultinomialScorer {
         self.document.log_product_of_empty - self.lengths.of_empty(self.document.length) - self.reference
     }
 
+    #[inline(always)]
+    fn log_left_out(&self, _row: Row<'_>, _in_batch: usize) -> f64 {
+        self.reference
+    }
+
     fn insert(&mut self, _in_batch: usize, slot: usize) {
         self.change(slot, 1);
     }

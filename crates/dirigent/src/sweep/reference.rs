@@ -1,7 +1,7 @@
 //! The slow twin: collapsed Gibbs as the paper writes it, in double precision, for any family.
 
 use super::halves::{LocalHalves, side};
-use super::{Assignment, Sampler, SweepInfo, UNASSIGNED};
+use super::{Assignment, Prediction, Sampler, SweepInfo, UNASSIGNED};
 use crate::family::Family;
 use crate::halves::Half;
 use crate::rng::Stream;
@@ -201,6 +201,28 @@ impl<F: Family + Send> Sampler for Reference<F> {
             Assignment { label: best as u32, certainty }
         };
         self.shard.rows().map(assign_row).collect()
+    }
+
+    fn predict(&mut self, rows: &Shard, alpha: f64, mut probabilities: Option<&mut Vec<f64>>) -> Vec<Prediction> {
+        let n_rows: i64 = self.components.iter().map(|stats| stats.count).sum();
+        let mut log_weights = Vec::new();
+        let mut predict_row = |row| {
+            conditional(&self.family, row, &self.components, alpha, &mut log_weights);
+            let (log_total, (log_weight_new, of_components)) =
+                (log_sum_exp(&log_weights), log_weights.split_last().expect("the new component is there"));
+            let best = (0..of_components.len()).rev().max_by(|&a, &b| of_components[a].total_cmp(&of_components[b]));
+            let label = best.expect("there is a component");
+            if let Some(probabilities) = &mut probabilities {
+                probabilities.extend(log_weights.iter().map(|log_weight| libm::exp(log_weight - log_total)));
+            }
+            Prediction {
+                label: label as u32,
+                certainty: libm::exp(of_components[label] - log_sum_exp(of_components)) as f32,
+                p_new: libm::exp(log_weight_new - log_total),
+                log_density: log_total - libm::log(n_rows as f64 + alpha),
+            }
+        };
+        rows.rows().map(&mut predict_row).collect()
     }
 
     fn sum_log_base(&self) -> f64 {

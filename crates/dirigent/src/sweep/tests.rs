@@ -17,11 +17,11 @@ use crate::stats::Stats;
 const BOUND: f64 = 1e-5;
 
 /// A state to test on: components (some empty), and a row that is in one of them.
-struct State<F> {
-    family: F,
-    components: Vec<Stats>,
-    row: OwnedRow,
-    n_columns: usize,
+pub(super) struct State<F> {
+    pub(super) family: F,
+    pub(super) components: Vec<Stats>,
+    pub(super) row: OwnedRow,
+    pub(super) n_columns: usize,
     own: usize,
 }
 
@@ -30,7 +30,7 @@ fn random_count(rng: &mut Stream) -> i64 {
     [0, 1, 2, 10, 1_000, 1_000_000][rng.below(6)]
 }
 
-fn gaussian_state(n_columns: usize, n_components: usize, spread: f64, seed: u64) -> State<GaussianFixed> {
+pub(super) fn gaussian_state(n_columns: usize, n_components: usize, spread: f64, seed: u64) -> State<GaussianFixed> {
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
     let family = GaussianFixed {
         noise_sd: 2.0,
@@ -68,7 +68,7 @@ fn gaussian_state(n_columns: usize, n_components: usize, spread: f64, seed: u64)
     State { family, components, row: OwnedRow::Numbers(row), n_columns, own }
 }
 
-fn multinomial_state(n_words: usize, n_components: usize, smoothing: f64, seed: u64) -> State<Multinomial> {
+pub(super) fn multinomial_state(n_words: usize, n_components: usize, smoothing: f64, seed: u64) -> State<Multinomial> {
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
     let family = Multinomial { smoothing, n_words };
     let document = |rng: &mut Stream, length: usize, first: usize| {
@@ -118,7 +118,7 @@ impl<F: Family> State<F> {
     }
 }
 
-fn kernels() -> Vec<Kernel> {
+pub(super) fn kernels() -> Vec<Kernel> {
     let all = [Kernel::Portable, Kernel::Avx2, Kernel::Avx512, Kernel::Neon];
     all.into_iter().filter(|kernel| kernel.is_available()).collect()
 }

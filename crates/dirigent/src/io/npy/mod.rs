@@ -6,6 +6,9 @@
 
 mod cells;
 mod header;
+mod stored;
+
+pub(crate) use stored::{StoredArray, StoredNumbers, read_stored};
 
 use std::fmt::Display;
 use std::io::Read;
@@ -38,6 +41,12 @@ pub(crate) fn read(path: &Path, selection: &Selection, truth: &mut TruthBuilder)
         let cells = array.cells(&mut reader, to_f64(header.number))?;
         array.table(cells, selection, truth)
     }
+}
+
+/// The number of columns, which the header claims and the file's length bears out.
+pub(crate) fn n_columns(path: &Path) -> Result<usize> {
+    let header = header::read(path, &mut source::reader(path)?)?;
+    Ok(Array::new(path, &header)?.n_columns)
 }
 
 /// Reads whole numbers as labels.

@@ -18,6 +18,7 @@ use crate::family::Conjugate;
 use crate::message::codec::{Message, decode, encode};
 use crate::message::{Hello, Plan, Push, Stamp, Told};
 use crate::posterior::horizon::Horizon;
+use crate::stats::Stats;
 use crate::sweep::Kernel;
 
 /// The node that owns the statistics.
@@ -111,6 +112,11 @@ impl Coordinator {
     /// The pool.
     pub fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    /// The components as they were last told: after the last answer, the model that labels were read from.
+    pub fn told(&self) -> impl Iterator<Item = (ComponentId, &Stats)> {
+        self.told.iter().map(|(id, (told, _))| (*id, &told.total))
     }
 
     /// The plan, once there is one.

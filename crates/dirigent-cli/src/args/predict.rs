@@ -1,0 +1,53 @@
+//! The options of `dirigent predict`.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use crate::console::{Console, Talk};
+
+/// Label rows with the model of a run, rows of the fit or new ones.
+///
+/// Columns are found by name where the model and the data have names, in any order, and else by number. The label is the most probable
+/// of the clusters there are, as in labels.npy; certainty is its probability among them. Rows are counted from 0.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArgs {
+    /// The run folder
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// The number of threads; it never changes what is predicted [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) threads: Option<u32>,
+    #[command(flatten)]
+    pub(crate) output: PredictOutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct PredictOutputArgs {
+    /// Write to this file, which is replaced: a table (.csv) or an array (.npy: labels as int32; with --proba doubles, a column for each
+    /// cluster and last the new one; with --log-density doubles) [default: a table to standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Add p_new, the probability of a cluster not seen before, and p_0, p_1, …, those of the clusters; they sum to 1
+    #[arg(long)]
+    pub(crate) proba: bool,
+    /// Add log_density, the log posterior predictive density of each row, and say its mean
+    #[arg(long)]
+    pub(crate) log_density: bool,
+    /// Print one JSON object, {rows, new_rows, mean_log_density}, instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl PredictOutputArgs {
+    pub(crate) fn console(&self) -> Console {
+        Console { talk: if self.quiet { Talk::Quiet } else { Talk::Normal } }
+    }
+}

@@ -1,0 +1,195 @@
+//! The columns a model was fitted to, and how they are found again in other files.
+//!
+//! By name where both have names: in any order, others ignored. Otherwise by number: the selection of the fit where it can be applied, or else
+//! exactly as many columns as were fitted.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::selection::{ColumnNames, Selection};
+use super::{DataSet, Format, delimited, format, npy, source};
+use crate::error::{InputError, Result};
+
+/// The columns a model was fitted to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FittedColumns {
+    /// How many (for counts: the size of the vocabulary).
+    pub n_columns: usize,
+    /// Their names in order, where they had some.
+    pub names: Option<Vec<String>>,
+    /// What was asked for at the fit.
+    pub selection: Selection,
+}
+
+/// The most names that a message lists.
+const SHOWN: usize = 20;
+
+impl FittedColumns {
+    /// Opens files, in the given order, with the columns of the fit. Also returns what there is to say about that.
+    pub fn open(&self, paths: &[PathBuf]) -> Result<(DataSet, Vec<String>)> {
+        let (mut selection, mut notes) = (Selection::default(), Vec::new());
+        if let Some(file) = format::expand_folders(paths)?.first()
+            && let Some(columns) = columns_of(file)?
+        {
+            (selection, notes) = self.find(file, columns)?;
+        }
+        let data = DataSet::open(paths, &selection)?;
+        if data.n_columns() != self.n_columns {
+            return Err(self.wrong_count(&paths[0], data.n_columns()).into());
+        }
+        Ok((data, notes))
+    }
+
+    fn find(&self, file: &Path, columns: ColumnNames) -> Result<(Selection, Vec<String>)> {
+        let (has_header, found) = (columns.has_header(), columns.into_names());
+        match &self.names {
+            Some(fitted) if has_header => self.find_by_name(file, fitted, &found),
+            names => {
+                let selection = self.find_by_number(file, &found)?;
+                let by_position = |who: &str, whom: &str| {
+                    vec![format!("note: {who} has column names but {whom} has none: columns go by their position")]
+                };
+                let notes = match (names.is_some(), has_header) {
+                    (true, false) => by_position("the model", &file.display().to_string()),
+                    (false, true) => by_position(&file.display().to_string(), "the model"),
+                    _ => Vec::new(),
+                };
+                Ok((selection, notes))
+            }
+        }
+    }
+
+    fn find_by_name(&self, file: &Path, fitted: &[String], found: &[String]) -> Result<(Selection, Vec<String>)> {
+        let (in_fit, in_file): (HashSet<&String>, HashSet<&String>) = (fitted.iter().collect(), found.iter().collect());
+        let missing: Vec<&String> = fitted.iter().filter(|name| !in_file.contains(name)).collect();
+        if !missing.is_empty() {
+            let problem = format!("lacks {} of the model: {}", columns_text(missing.len()), listed(&missing));
+            let hint = format!("its columns are: {}", listed(&found.iter().collect::<Vec<_>>()));
+            return Err(InputError::in_file(file, problem).hint(hint).into());
+        }
+        let Selection { exclude, label_column, .. } = &self.selection;
+        let is_known =
+            |name: &String| in_fit.contains(name) || exclude.contains(name) || label_column.as_ref() == Some(name);
+        let ignored: Vec<&String> = found.iter().filter(|name| !is_known(name)).collect();
+        let note = || format!("note: {} not in the model, ignored: {}", columns_text(ignored.len()), listed(&ignored));
+        let notes = if ignored.is_empty() { Vec::new() } else { vec![note()] };
+        Ok((Selection { columns: Some(fitted.to_vec()), ..Selection::default() }, notes))
+    }
+
+    /// The selection of the fit where it gives the right number of columns, or everything where that does.
+    fn find_by_number(&self, file: &Path, found: &[String]) -> Result<Selection> {
+        let everything: Vec<usize> = (0..found.len()).collect();
+        let chosen = self.selected(found.len()).filter(|chosen| chosen.len() == self.n_columns);
+        match chosen {
+            Some(chosen) if chosen != everything => {
+                let columns = chosen.into_iter().map(|ix| found[ix].clone()).collect();
+                Ok(Selection { columns: Some(columns), ..Selection::default() })
+            }
+            Some(_) => Ok(Selection::default()),
+            None if found.len() == self.n_columns => Ok(Selection::default()),
+            None => Err(self.wrong_count(file, found.len()).into()),
+        }
+    }
+
+    /// What the selection of the fit, by numbers, chooses of `n_columns` columns.
+    fn selected(&self, n_columns: usize) -> Option<Vec<usize>> {
+        let number = |name: &String| name.parse::<usize>().ok()?.checked_sub(1).filter(|ix| *ix < n_columns);
+        let mut out: Vec<usize> = self.selection.exclude.iter().map(number).collect::<Option<_>>()?;
+        if let Some(label) = &self.selection.label_column {
+            out.push(number(label)?);
+        }
+        let all = match &self.selection.columns {
+            Some(columns) => columns.iter().map(number).collect::<Option<Vec<_>>>()?,
+            None => (0..n_columns).collect(),
+        };
+        Some(all.into_iter().filter(|ix| !out.contains(ix)).collect())
+    }
+
+    fn wrong_count(&self, file: &Path, found: usize) -> InputError {
+        let problem = format!("found {}, but the model was fitted to {}", columns_text(found), self.n_columns);
+        InputError::in_file(file, problem).hint("give the columns of the fit, in the same order")
+    }
+}
+
+/// The columns of a file; nothing for word counts, which have a vocabulary instead.
+fn columns_of(file: &Path) -> Result<Option<ColumnNames>> {
+    Ok(match Format::of_path(file)? {
+        Format::Npy => Some(ColumnNames::numbered(npy::n_columns(file)?)),
+        Format::Csv => Some(delimited::columns(file, b',')?),
+        Format::Tsv => Some(delimited::columns(file, b'\t')?),
+        Format::Docword => None,
+    })
+}
+
+fn columns_text(number: usize) -> String {
+    source::counted(number, "column")
+}
+
+fn listed(names: &[&String]) -> String {
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(|name| name.as_str()).collect();
+    let rest = names.len().saturating_sub(SHOWN);
+    if rest > 0 { format!("{} and {rest} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::test_files::{Files, npy, rows};
+
+    fn fitted(names: Option<&[&str]>, n_columns: usize, selection: Selection) -> FittedColumns {
+        let names = names.map(|names| names.iter().map(|name| name.to_string()).collect());
+        FittedColumns { n_columns, names, selection }
+    }
+
+    fn open(columns: &FittedColumns, name: &str, contents: impl AsRef<[u8]>) -> Result<(Vec<Vec<f64>>, Vec<String>)> {
+        let files = Files::new();
+        let (data, notes) = columns.open(&[files.write(name, contents)])?;
+        Ok((rows(&data), notes))
+    }
+
+    #[test]
+    fn columns_are_found_by_name_in_any_order() {
+        let columns = fitted(Some(&["x", "y"]), 2, Selection { exclude: vec!["id".into()], ..Selection::default() });
+        assert_eq!(open(&columns, "t.csv", "x,y\n1,2\n").unwrap(), (vec![vec![1.0, 2.0]], vec![]));
+        assert_eq!(open(&columns, "t.csv", "y,id,x\n2,a,1\n").unwrap(), (vec![vec![1.0, 2.0]], vec![]));
+        let (rows, notes) = open(&columns, "t.csv", "y,more,x\n2,b,1\n").unwrap();
+        assert_eq!((rows, notes.len()), (vec![vec![1.0, 2.0]], 1));
+        assert!(notes[0].contains("more"), "{notes:?}");
+        let error = open(&columns, "t.csv", "a,b\n1,2\n").unwrap_err();
+        assert!(error.to_string().contains("lacks 2 columns of the model: x, y"), "{error}");
+        assert_eq!(error.hint(), Some("its columns are: a, b"));
+    }
+
+    #[test]
+    fn without_names_the_selection_of_the_fit_is_applied_where_it_can_be() {
+        let list = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let without_third = Selection { label_column: Some("3".into()), ..Selection::default() };
+        let columns = fitted(None, 2, without_third);
+        assert_eq!(open(&columns, "t.csv", "1,2,a\n").unwrap().0, [[1.0, 2.0]]);
+        assert_eq!(open(&columns, "t.csv", "1,2\n").unwrap().0, [[1.0, 2.0]]);
+        let error = open(&columns, "t.csv", "1,2,3,4\n").unwrap_err().to_string();
+        assert!(error.contains("found 4 columns, but the model was fitted to 2"), "{error}");
+        let swapped = fitted(None, 2, Selection { columns: Some(list(&["2", "1"])), ..Selection::default() });
+        let cells: Vec<u8> = [1f64, 2.0].iter().flat_map(|cell| cell.to_le_bytes()).collect();
+        assert_eq!(open(&swapped, "t.npy", npy("'<f8'", false, "(1, 2)", &cells)).unwrap().0, [[2.0, 1.0]]);
+    }
+
+    #[test]
+    fn one_side_with_names_goes_by_position_and_says_so() {
+        let columns = fitted(Some(&["x", "y"]), 2, Selection::default());
+        let (rows, notes) = open(&columns, "t.csv", "1,2\n").unwrap();
+        assert_eq!((rows, notes.len()), (vec![vec![1.0, 2.0]], 1));
+        assert!(open(&columns, "t.csv", "1,2,3\n").is_err());
+        let (rows, notes) = open(&fitted(None, 2, Selection::default()), "t.csv", "a,b\n1,2\n").unwrap();
+        assert_eq!((rows, notes.len()), (vec![vec![1.0, 2.0]], 1));
+    }
+
+    #[test]
+    fn word_counts_must_have_the_vocabulary_of_the_fit() {
+        let text = "2\n3\n2\n1 1 1\n2 3 1\n";
+        assert_eq!(open(&fitted(None, 3, Selection::default()), "docword.t.txt", text).unwrap().0.len(), 2);
+        assert!(open(&fitted(None, 4, Selection::default()), "docword.t.txt", text).is_err());
+    }
+}

@@ -1,0 +1,274 @@
+//! `model.json` and `components.npz`: the fitted model, enough to predict, readable without this software.
+//!
+//! `docs/model-file.md` describes both. Sums are written as they are, so what is read back predicts the same to the last bit. Nothing that
+//! the files say is believed before it is checked.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::npz::{NpzReader, NpzWriter};
+use super::write_json;
+use crate::error::{Error, InputError, Result};
+use crate::family::{GaussianFixed, Multinomial};
+use crate::io::{FittedColumns, source};
+use crate::model::Model;
+use crate::stats::{Stats, Sums};
+
+const MODEL: &str = "model.json";
+const COMPONENTS: &str = "components.npz";
+/// Raised when an older reader could not read what is written.
+const FORMAT: u64 = 1;
+/// More words than any vocabulary has, and what an `i4` can number.
+const MOST_WORDS: usize = 1 << 31;
+
+/// A model as a run leaves it behind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedModel {
+    /// The family with its priors.
+    pub model: Model,
+    /// The last α.
+    pub alpha: f64,
+    /// The columns it was fitted to.
+    pub columns: FittedColumns,
+    /// The components, in the order of their numbers; none without rows.
+    pub components: Vec<Stats>,
+}
+
+/// `model.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    format: u64,
+    readme: Vec<String>,
+    software: String,
+    model: Model,
+    alpha: f64,
+    n_rows: i64,
+    n_components: usize,
+    columns: FittedColumns,
+}
+
+const README: [&str; 4] = [
+    "A Dirichlet-process mixture model, as fitted. Component k is the label k of labels.npy; components are numbered by falling size.",
+    "components.npz (numpy.load) has for each component `counts`, its number of rows, and `weights`, counts / (n_rows + alpha). A row that \
+     belongs to a component not seen before has weight alpha / (n_rows + alpha) and the predictive of a component with counts 0 and sums 0.",
+    "The label of a row x is the k with the largest weights[k] * predictive_k(x); its probability is that over the sum with the new component's, \
+     which sum is the density of x.",
+    "docs/model-file.md of the software describes all fields and computes predictions with NumPy alone.",
+];
+const README_GAUSSIAN: &str = "predictive_k(x) is normal in each column, independently: mean `means`[k], variance noise_sd^2 * (1 + 1 / (kappa + counts[k])), \
+     kappa = (noise_sd / mean_sd)^2. `sums`[k] is the sum of the component's rows about `offset`: \
+     means[k] = offset + (kappa * (prior_mean - offset) + sums[k]) / (kappa + counts[k]).";
+const README_MULTINOMIAL: &str = "`data`, `indices`, `indptr`, `shape` are the components' word counts n as a sparse matrix (scipy.sparse.load_npz reads the \
+     file as it is). For a document with counts c of L words, predictive_k(c) = prod_w G(smoothing + n[k,w] + c[w]) / G(smoothing + n[k,w]) \
+     * G(V * smoothing + N[k]) / G(V * smoothing + N[k] + L), G the gamma function, N[k] the sum of n[k], V = n_words: the probability of its words in \
+     sequence.";
+
+impl FittedModel {
+    /// The number of rows of the fit.
+    pub fn n_rows(&self) -> i64 {
+        self.components.iter().map(|stats| stats.count).sum()
+    }
+
+    /// Writes both files into a folder; `model.json` last, so where it is the other is whole.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let mut file = NpzWriter::create(&folder.join(COMPONENTS))?;
+        let (k, n_rows) = (self.components.len(), self.n_rows());
+        file.array("counts", &[k], self.components.iter().map(|stats| stats.count))?;
+        let weight = |stats: &Stats| stats.count as f64 / (n_rows as f64 + self.alpha);
+        file.array("weights", &[k], self.components.iter().map(weight))?;
+        match &self.model {
+            Model::GaussianFixed(family) => write_gaussian(&mut file, family, &self.components)?,
+            Model::Multinomial(family) => write_counts(&mut file, family, &self.components)?,
+        }
+        file.finish()?;
+        let family = match self.model {
+            Model::GaussianFixed(_) => README_GAUSSIAN,
+            Model::Multinomial(_) => README_MULTINOMIAL,
+        };
+        let record = Record {
+            format: FORMAT,
+            readme: README.iter().chain([&family]).map(|line| line.to_string()).collect(),
+            software: concat!("dirigent ", env!("CARGO_PKG_VERSION")).to_owned(),
+            model: self.model.clone(),
+            alpha: self.alpha,
+            n_rows,
+            n_components: k,
+            columns: self.columns.clone(),
+        };
+        write_json(&folder.join(MODEL), &record)
+    }
+
+    /// Reads both files of a run folder.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(MODEL);
+        let Record { model, alpha, n_rows, n_components, columns, .. } = read_record(&path)?;
+        let wrong = |problem: String| Err(damaged(&path, problem));
+        if let Some(problem) = problem_of(&model) {
+            return wrong(problem);
+        }
+        if !is_positive(alpha) {
+            return wrong(format!("`alpha` must be a positive number, got {alpha}"));
+        }
+        let n_names = columns.names.as_ref().map_or(columns.n_columns, Vec::len);
+        if columns.n_columns != model.n_columns() || n_names != columns.n_columns {
+            let expected = model.n_columns();
+            return wrong(format!(
+                "`columns` tells of {} columns and {n_names} names, the model of {expected}",
+                columns.n_columns
+            ));
+        }
+        let mut file = NpzReader::open(&folder.join(COMPONENTS))?;
+        let counts = file.integers("counts")?;
+        let total = counts.iter().try_fold(0i64, |total, count| total.checked_add(*count));
+        if counts.is_empty()
+            || counts.len() != n_components
+            || counts.iter().any(|&count| count < 1)
+            || total != Some(n_rows)
+        {
+            let problem = format!("expected {n_components} positive numbers that sum to {n_rows}, as {MODEL} says");
+            return Err(file.wrong("counts", problem));
+        }
+        let sums = match &model {
+            Model::GaussianFixed(family) => {
+                if file.doubles("offset", &[family.offset.len()])? != family.offset {
+                    return Err(file.wrong("offset", format!("is not that of {MODEL}: the two are of different runs")));
+                }
+                read_dense(&mut file, counts.len(), model.conjugate().stats_len())?
+            }
+            Model::Multinomial(family) => read_counts(&mut file, family, counts.len())?,
+        };
+        let components = counts.into_iter().zip(sums).map(|(count, sums)| Stats { count, sums }).collect();
+        Ok(Self { model, alpha, columns, components })
+    }
+}
+
+fn read_record(path: &Path) -> Result<Record> {
+    if !path.exists() {
+        let error = InputError::in_file(path, "is not there");
+        return Err(error.hint("name a folder of a run that `dirigent fit` has finished").into());
+    }
+    source::open(path)?;
+    let text = fs::read_to_string(path).map_err(|error| damaged(path, error.to_string()))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| damaged(path, error.to_string()))?;
+    match value["format"].as_u64() {
+        Some(FORMAT) => serde_json::from_value(value).map_err(|error| damaged(path, error.to_string())),
+        Some(other) => {
+            let problem = format!("found format {other} of the model file, expected {FORMAT}");
+            Err(InputError::in_file(path, problem).hint("read it with the version that wrote it").into())
+        }
+        None => Err(damaged(path, "there is no `format`")),
+    }
+}
+
+fn damaged(path: &Path, problem: impl Into<String>) -> Error {
+    let problem = format!("cannot be read as a model: {}", problem.into());
+    InputError::in_file(path, problem).hint("the file is damaged or was changed: fit the model again").into()
+}
+
+fn is_positive(number: f64) -> bool {
+    number > 0.0 && number.is_finite()
+}
+
+/// What is wrong with the priors, if anything.
+fn problem_of(model: &Model) -> Option<String> {
+    let positive = |name: &str, value: f64| {
+        (!is_positive(value)).then(|| format!("`{name}` must be a positive number, got {value}"))
+    };
+    match model {
+        Model::GaussianFixed(GaussianFixed { noise_sd, mean_sd, prior_mean, offset }) => {
+            let (found, expected) = (prior_mean.len(), offset.len());
+            let lengths = (found != expected || offset.is_empty())
+                .then(|| format!("`prior_mean` has {found} numbers and `offset` {expected}"));
+            positive("noise_sd", *noise_sd).or_else(|| positive("mean_sd", *mean_sd)).or(lengths)
+        }
+        Model::Multinomial(Multinomial { smoothing, n_words }) => {
+            let words = (!(1..=MOST_WORDS).contains(n_words)).then(|| format!("`n_words` is {n_words}"));
+            positive("smoothing", *smoothing).or(words)
+        }
+    }
+}
+
+fn write_gaussian(file: &mut NpzWriter, family: &GaussianFixed, components: &[Stats]) -> Result<()> {
+    let (k, n_columns) = (components.len(), family.offset.len());
+    file.array("sums", &[k, n_columns], components.iter().flat_map(|stats| stats.dense().iter().copied()))?;
+    file.array("offset", &[n_columns], family.offset.iter().copied())?;
+    file.array("prior_mean", &[n_columns], family.prior_mean.iter().copied())?;
+    file.array("means", &[k, n_columns], components.iter().flat_map(|stats| family.posterior_mean(stats)))
+}
+
+/// As `scipy.sparse.save_npz` writes a CSR matrix.
+fn write_counts(file: &mut NpzWriter, family: &Multinomial, components: &[Stats]) -> Result<()> {
+    // the last coordinate is the total of the others
+    let words_of = |stats: &Stats| {
+        let mut entries = stats.to_counts();
+        entries.retain(|(word, _)| (*word as usize) < family.n_words);
+        entries
+    };
+    let rows: Vec<Vec<(u32, i64)>> = components.iter().map(words_of).collect();
+    let mut ends = vec![0i64];
+    for row in &rows {
+        ends.push(ends[ends.len() - 1] + row.len() as i64);
+    }
+    let n_entries = rows.iter().map(Vec::len).sum();
+    let index = |(word, _): &(u32, i64)| i32::try_from(*word).expect("a vocabulary has fewer than 2³¹ words");
+    file.array("data", &[n_entries], rows.iter().flatten().map(|(_, count)| *count))?;
+    file.array("indices", &[n_entries], rows.iter().flatten().map(index))?;
+    file.array("indptr", &[ends.len()], ends.iter().copied())?;
+    file.array("shape", &[2], [components.len() as i64, family.n_words as i64])?;
+    file.text("format", "csr")
+}
+
+fn read_dense(file: &mut NpzReader, n_components: usize, stats_len: usize) -> Result<Vec<Sums>> {
+    let sums = file.doubles("sums", &[n_components, stats_len])?;
+    Ok(sums.chunks_exact(stats_len).map(|sums| Sums::Dense(sums.into())).collect())
+}
+
+fn read_counts(file: &mut NpzReader, family: &Multinomial, n_components: usize) -> Result<Vec<Sums>> {
+    let (data, indices) = (file.integers("data")?, file.integers("indices")?);
+    let (ends, shape) = (file.integers("indptr")?, file.integers("shape")?);
+    if shape != [n_components as i64, family.n_words as i64] {
+        let expected = format!("expected {n_components} × {}", family.n_words);
+        return Err(file.wrong("shape", format!("found {shape:?}, {expected}")));
+    }
+    let is_cut = ends.first() == Some(&0) && ends.last() == Some(&(data.len() as i64)) && ends.is_sorted();
+    if ends.len() != n_components + 1 || !is_cut || indices.len() != data.len() {
+        return Err(file.wrong("indptr", "does not cut the entries into one part for each component"));
+    }
+    let mut rows = Vec::with_capacity(n_components);
+    for (row, ends) in ends.windows(2).enumerate() {
+        // both lie between 0 and the number of entries, as was just seen
+        let part = ends[0] as usize..ends[1] as usize;
+        let entries = entries_of(&indices[part.clone()], &data[part], family.n_words);
+        rows.push(entries.ok_or_else(|| {
+            let words = family.n_words;
+            file.wrong(
+                "data",
+                format!("component {row}: expected rising words below {words}, each counted at least once"),
+            )
+        })?);
+    }
+    Ok(rows)
+}
+
+/// The counts of one component with their total at the end, if they are in order.
+fn entries_of(words: &[i64], counts: &[i64], n_words: usize) -> Option<Sums> {
+    let mut entries: Vec<(u32, i64)> = Vec::with_capacity(words.len() + 1);
+    let mut total = 0i64;
+    for (&word, &count) in words.iter().zip(counts) {
+        let word = u32::try_from(word).ok().filter(|word| (*word as usize) < n_words)?;
+        let is_rising = entries.last().is_none_or(|(before, _)| *before < word);
+        let count = u32::try_from(count).ok().filter(|count| *count > 0 && is_rising)?;
+        total += i64::from(count);
+        entries.push((word, i64::from(count)));
+    }
+    if total > 0 {
+        entries.push((n_words as u32, total));
+    }
+    Some(Sums::Counts(entries))
+}
+
+#[cfg(test)]
+mod tests;
