@@ -6,10 +6,12 @@
 mod data_set;
 mod delimited;
 mod docword;
+mod draws;
 mod format;
 pub mod labels;
 pub mod mapped;
 mod npy;
+mod pairs;
 mod records;
 mod selection;
 mod source;
@@ -18,6 +20,8 @@ pub mod synthetic;
 mod test_files;
 
 pub use data_set::{DataFile, DataSet};
+pub use draws::read_draws;
 pub use format::Format;
 pub use labels::{Truth, read_labels};
+pub use pairs::{RowPair, read_pairs};
 pub use selection::Selection;
