@@ -15,10 +15,12 @@ use crate::args::{FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
+use crate::point;
 
 pub(crate) fn run(args: &FitArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
+    point::check(&args.run)?;
     let (cycles, draws) = plan_draws(&args.run)?;
     let kernel = Kernel::choose(&args.run.kernel)?;
     if let Some(out) = &args.output.out {
@@ -38,8 +40,9 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
-    let record = new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options);
-    let job = Job { shard: &shard, model: &model, truth: truth.as_deref(), options: &options };
+    let mut record = new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options);
+    record.options.point = args.run.point();
+    let job = Job { shard: &shard, model: &model, truth: truth.as_deref(), options: &options, point: args.run.point() };
     job::run(&job, &run_dir, record, &args.output)
 }
 
@@ -60,6 +63,7 @@ pub(crate) fn new_record<'a>(
         data,
         model,
         options: RunOptions::new(method, options, model_options),
+        posterior: None,
         summary: None,
     }
 }

@@ -4,16 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use dirigent::Result;
+use dirigent::method::best::BestState;
 use dirigent::method::cgs::{self, Observer, Outcome};
 use dirigent::method::{self, MethodOptions};
 use dirigent::metrics;
 use dirigent::model::Model;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{NpyWriter, RunDir, RunRecord, Status, Summary};
+use dirigent::run_dir::{NpyWriter, Point, PosteriorRecord, RunDir, RunRecord, Status, Summary};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
+use crate::point;
 use crate::progress::Progress;
 
 /// What is fitted, and how.
@@ -22,13 +24,14 @@ pub(crate) struct Job<'a> {
     pub(crate) model: &'a Model,
     pub(crate) truth: Option<&'a [u32]>,
     pub(crate) options: &'a MethodOptions,
+    pub(crate) point: Point,
 }
 
 /// Runs the job, fills the run folder, prints the summary.
 pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
     run_dir.write_record(&record)?;
-    let summary = match fill(job, run_dir, output) {
-        Ok(summary) => summary,
+    let (summary, posterior) = match fill(job, run_dir, output) {
+        Ok(filled) => filled,
         Err(error) => {
             (record.status, record.error) = (Status::Failed, Some(error.to_string()));
             // best effort: the disk that failed the run may fail its record too, and the first error is the one to report
@@ -36,22 +39,24 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
             return Err(error);
         }
     };
-    (record.status, record.summary) = (Status::Finished, Some(summary.clone()));
+    (record.status, record.summary, record.posterior) = (Status::Finished, Some(summary), posterior);
     run_dir.write_record(&record)?;
-    print(&summary, run_dir.path(), output)
+    print(&record, run_dir.path(), output)
 }
 
-fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary> {
+fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<(Summary, Option<PosteriorRecord>)> {
     let n_rows = job.shard.n_rows();
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws, n_rows)).transpose()?;
     let progress = Progress::new(output.console(), n_rows, job.options.cycles());
-    let mut recorder = Recorder { trace: run_dir.trace()?, draws, progress };
+    let best = (job.point == Point::Best).then(|| BestState::new(job.options));
+    let mut recorder = Recorder { trace: run_dir.trace()?, draws, best, progress };
     let start = Instant::now();
     let outcome = method::run(job.shard, job.model, job.options, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
     recorder.progress.finish();
-    let (outcome, totals) = outcome?;
+    let (mut outcome, totals) = outcome?;
     recorder.draws.map(NpyWriter::finish).transpose()?;
+    let posterior = point::settle(job, run_dir, recorder.best.and_then(BestState::into_state), &mut outcome)?;
     run_dir.write_labels(&outcome.labels, &outcome.certainty)?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = totals {
@@ -59,7 +64,7 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs) -> Result<Summary>
         (bytes, messages) = (totals.bytes, totals.messages);
     }
     let summary = summarize(job, &outcome);
-    Ok(Summary { seconds, bytes, messages, ..summary })
+    Ok((Summary { seconds, bytes, messages, ..summary }, posterior))
 }
 
 fn summarize(job: &Job<'_>, outcome: &Outcome) -> Summary {
@@ -67,6 +72,7 @@ fn summarize(job: &Job<'_>, outcome: &Outcome) -> Summary {
     let log_joint_of = |truth| cgs::log_joint_of_labels(job.shard, job.model, outcome.alpha, truth);
     Summary {
         k: outcome.k,
+        k_labels: point::n_clusters(&outcome.labels),
         log_joint: outcome.log_joint,
         log_joint_truth: job.truth.map(log_joint_of),
         vi: job.truth.map(|truth| metrics::compare(&outcome.state, truth).vi),
@@ -86,6 +92,7 @@ fn summarize(job: &Job<'_>, outcome: &Outcome) -> Summary {
 struct Recorder {
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
+    best: Option<BestState>,
     progress: Progress,
 }
 
@@ -98,6 +105,16 @@ impl Observer for Recorder {
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
         self.draws.as_mut().map_or(Ok(()), |draws| draws.write_labels(state))
     }
+
+    fn watches_states(&self) -> bool {
+        self.best.is_some()
+    }
+
+    fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
+        if let Some(best) = &mut self.best {
+            best.look(info, state);
+        }
+    }
 }
 
 /// The summary as `--json` prints it.
@@ -106,22 +123,24 @@ struct Report<'a> {
     run: String,
     #[serde(flatten)]
     summary: &'a Summary,
+    posterior: Option<&'a PosteriorRecord>,
 }
 
-fn print(summary: &Summary, path: &Path, output: &OutputArgs) -> Result<()> {
+fn print(record: &RunRecord<'_>, path: &Path, output: &OutputArgs) -> Result<()> {
     let console = output.console();
+    let (summary, posterior) = (record.summary.as_ref().expect("the run has finished"), record.posterior.as_ref());
     if output.json {
-        console.print_json(&Report { run: path.display().to_string(), summary })
+        console.print_json(&Report { run: path.display().to_string(), summary, posterior })
     } else if console.is_quiet() {
         Ok(())
     } else {
-        console.print(describe(summary, path))
+        console.print(describe(summary, posterior, path))
     }
 }
 
 /// The summary for people.
-fn describe(summary: &Summary, path: &Path) -> String {
-    let mut lines = vec![format!("K           {}", summary.k)];
+fn describe(summary: &Summary, posterior: Option<&PosteriorRecord>, path: &Path) -> String {
+    let mut lines = vec![format!("K           {}{}", summary.k, posterior.map(point::describe).unwrap_or_default())];
     lines.push(match summary.log_joint_truth {
         Some(truth) => {
             format!("log-joint   {:.1} ({:+.1} against the true labels)", summary.log_joint, summary.log_joint - truth)

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod distributed;
+mod draws;
 mod eval;
 mod fit;
 mod info_and_demo;

@@ -56,6 +56,12 @@ pub trait Observer {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()>;
     /// For every state that is kept.
     fn on_draw(&mut self, state: &[u32]) -> Result<()>;
+    /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after every cycle.
+    fn watches_states(&self) -> bool {
+        false
+    }
+    /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers showed last.
+    fn on_state(&mut self, _info: &CycleInfo, _state: &dyn Fn() -> Vec<u32>) {}
 }
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
@@ -218,7 +224,7 @@ pub fn run(
         let sweep_start = Instant::now();
         let sweep_info = chain.step();
         let sweep_seconds = sweep_start.elapsed().as_secs_f64();
-        observer.on_cycle(&CycleInfo {
+        let info = CycleInfo {
             cycle,
             seconds: start.elapsed().as_secs_f64(),
             sweep_seconds,
@@ -229,7 +235,9 @@ pub fn run(
             moved: sweep_info.moved,
             births: sweep_info.births,
             ..CycleInfo::default()
-        })?;
+        };
+        observer.on_cycle(&info)?;
+        observer.on_state(&info, &|| chain.state());
         if options.draws.is_some_and(|draws| draws.keeps(cycle, options.cycles)) {
             observer.on_draw(&chain.state())?;
         }

@@ -6,6 +6,7 @@
 //! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
 //! | Async ([`distributed`]) | progressive | asynchronous |
 
+pub mod best;
 pub mod cgs;
 pub mod distributed;
 
@@ -16,6 +17,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
+use crate::sweep::Kernel;
 
 /// A method with all it needs to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +42,22 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.draws,
             Self::Distributed(options) => options.draws,
+        }
+    }
+
+    /// The seed of all randomness.
+    pub fn seed(&self) -> u64 {
+        match self {
+            Self::Cgs(options) => options.seed,
+            Self::Distributed(options) => options.coordinator.seed,
+        }
+    }
+
+    /// The instructions to sweep with.
+    pub fn kernel(&self) -> Kernel {
+        match self {
+            Self::Cgs(options) => options.kernel,
+            Self::Distributed(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
         }
     }
 
