@@ -34,7 +34,7 @@ impl Logs {
 /// A partition on its way down, and its overlaps with the clusters of every draw.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
-    draws: &'a Partitions,
+    draws: Vec<&'a [u32]>,
     logs: &'a Logs,
     labels: Vec<u32>,
     sizes: Vec<u32>,
@@ -49,6 +49,16 @@ pub(super) struct Search<'a> {
     met: Vec<u32>,
 }
 
+/// Where a row costs least.
+#[derive(Debug)]
+struct Choice {
+    /// The cluster; `None` is a new one, which costs nothing.
+    cluster: Option<u32>,
+    cost: f64,
+    /// What its own cluster costs.
+    cost_to_stay: f64,
+}
+
 impl<'a> Search<'a> {
     /// All rows out.
     pub(super) fn empty(draws: &'a Partitions, logs: &'a Logs) -> Self {
@@ -59,7 +69,7 @@ impl<'a> Search<'a> {
             next += n_labels;
         }
         Self {
-            draws,
+            draws: draws.draws().collect(),
             logs,
             labels: vec![OUT; draws.n_rows()],
             sizes: Vec::new(),
@@ -106,12 +116,12 @@ impl<'a> Search<'a> {
         // in rising order, so that the way here plays no part in the rounding
         counts.sort_unstable();
         let shared: f64 = counts.into_iter().map(phi).sum();
-        self.draws.n_draws() as f64 * own - 2.0 * shared
+        self.n_draws() * own - 2.0 * shared
     }
 
     /// Descends until nothing helps: moves of a row, merges of two clusters, new seatings of the rows of one.
     pub(super) fn descend(&mut self, rng: &mut Stream) {
-        let mut rows: Vec<usize> = (0..self.draws.n_rows()).collect();
+        let mut rows: Vec<usize> = (0..self.labels.len()).collect();
         for _round in 0..MOST_ROUNDS {
             rng.shuffle(&mut rows);
             for _pass in 0..MOST_PASSES {
@@ -130,13 +140,13 @@ impl<'a> Search<'a> {
     pub(super) fn sweep(&mut self, rows: impl Iterator<Item = usize>) -> bool {
         let mut has_moved = false;
         for row_ix in rows {
-            let old = self.take(row_ix);
-            let (best, best_cost) = self.cheapest(row_ix);
-            let is_better = best_cost < self.cost_to_join(row_ix, old) - self.tolerance();
-            // where it was alone, its cluster is free now and is as good as a new one
-            let cluster = if is_better { best } else { Some(old).filter(|&old| self.sizes[old as usize] > 0) };
-            let cluster = cluster.unwrap_or_else(|| self.open());
-            self.put(row_ix, cluster);
+            let choice = self.choose(row_ix);
+            let is_better = choice.cost < choice.cost_to_stay - self.tolerance();
+            if is_better {
+                self.take(row_ix);
+                let cluster = choice.cluster.unwrap_or_else(|| self.open());
+                self.put(row_ix, cluster);
+            }
             has_moved |= is_better;
         }
         has_moved
@@ -170,7 +180,11 @@ impl<'a> Search<'a> {
 
     /// Below what counts as a gain: rounding must not make two moves undo one another for ever.
     fn tolerance(&self) -> f64 {
-        1e-9 * self.draws.n_draws() as f64
+        1e-9 * self.n_draws()
+    }
+
+    fn n_draws(&self) -> f64 {
+        self.draws.len() as f64
     }
 
     fn open(&mut self) -> u32 {
@@ -181,16 +195,11 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The places of a row's clusters in `overlaps`, one a draw.
-    fn places(&self, row_ix: usize) -> impl Iterator<Item = usize> + use<'a, '_> {
-        self.first.iter().enumerate().map(move |(draw_ix, first)| first + self.draws.draw(draw_ix)[row_ix] as usize)
-    }
-
     fn put(&mut self, row_ix: usize, cluster: u32) {
         self.labels[row_ix] = cluster;
         self.sizes[cluster as usize] += 1;
         for draw_ix in 0..self.first.len() {
-            let overlaps = &mut self.overlaps[self.first[draw_ix] + self.draws.draw(draw_ix)[row_ix] as usize];
+            let overlaps = &mut self.overlaps[self.first[draw_ix] + self.draws[draw_ix][row_ix] as usize];
             match overlaps.iter_mut().find(|overlap| overlap.0 == cluster) {
                 Some(overlap) => overlap.1 += 1,
                 None => overlaps.push((cluster, 1)),
@@ -198,63 +207,61 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn take(&mut self, row_ix: usize) -> u32 {
+    fn take(&mut self, row_ix: usize) {
         let cluster = std::mem::replace(&mut self.labels[row_ix], OUT);
         self.sizes[cluster as usize] -= 1;
         if self.sizes[cluster as usize] == 0 {
             self.free.push(cluster);
         }
         for draw_ix in 0..self.first.len() {
-            let overlaps = &mut self.overlaps[self.first[draw_ix] + self.draws.draw(draw_ix)[row_ix] as usize];
+            let overlaps = &mut self.overlaps[self.first[draw_ix] + self.draws[draw_ix][row_ix] as usize];
             let ix = overlaps.iter().position(|overlap| overlap.0 == cluster).expect("the row is counted");
             overlaps[ix].1 -= 1;
             if overlaps[ix].1 == 0 {
                 overlaps.swap_remove(ix);
             }
         }
-        cluster
     }
 
-    /// What it costs a row that is out to join a cluster.
-    fn cost_to_join(&self, row_ix: usize, cluster: u32) -> f64 {
-        let shared: f64 = self
-            .places(row_ix)
-            .filter_map(|place| self.overlaps[place].iter().find(|overlap| overlap.0 == cluster))
-            .map(|&(_, count)| self.logs.steps[count as usize])
-            .sum();
-        self.draws.n_draws() as f64 * self.logs.steps[self.sizes[cluster as usize] as usize] - 2.0 * shared
-    }
-
-    /// Where a row that is out costs least, and how much; `None` is a new cluster, which costs nothing.
-    fn cheapest(&mut self, row_ix: usize) -> (Option<u32>, f64) {
-        for draw_ix in 0..self.first.len() {
-            let place = self.first[draw_ix] + self.draws.draw(draw_ix)[row_ix] as usize;
-            for &(cluster, count) in &self.overlaps[place] {
-                let sum = &mut self.sums[cluster as usize];
-                if *sum == 0.0 {
-                    self.met.push(cluster);
+    /// Where a row costs least, itself taken out in thought: most rows stay, and for them nothing need be changed.
+    fn choose(&mut self, row_ix: usize) -> Choice {
+        let own = self.labels[row_ix];
+        let others = |cluster: u32, count: u32| (count - u32::from(cluster == own)) as usize;
+        for (draw, first) in self.draws.iter().zip(&self.first) {
+            for &(cluster, count) in &self.overlaps[first + draw[row_ix] as usize] {
+                let others = others(cluster, count);
+                if others > 0 {
+                    let sum = &mut self.sums[cluster as usize];
+                    if *sum == 0.0 {
+                        self.met.push(cluster);
+                    }
+                    *sum += self.logs.steps[others];
                 }
-                *sum += self.logs.steps[count as usize];
             }
         }
-        let (mut best, mut best_cost) = (None, 0.0);
+        let n_draws = self.draws.len() as f64;
+        let cost_of_size = |cluster: u32| n_draws * self.logs.steps[others(cluster, self.sizes[cluster as usize])];
+        let cost_to_stay = if own == OUT { 0.0 } else { cost_of_size(own) };
+        let mut choice = Choice { cluster: None, cost: 0.0, cost_to_stay };
         for cluster in self.met.drain(..) {
             let shared = std::mem::take(&mut self.sums[cluster as usize]);
-            let own = self.logs.steps[self.sizes[cluster as usize] as usize];
-            let cost = self.draws.n_draws() as f64 * own - 2.0 * shared;
-            if cost < best_cost || cost == best_cost && best.is_some_and(|best| cluster < best) {
-                (best, best_cost) = (Some(cluster), cost);
+            let cost = cost_of_size(cluster) - 2.0 * shared;
+            if cluster == own {
+                choice.cost_to_stay = cost;
+            }
+            if cost < choice.cost || cost == choice.cost && choice.cluster.is_some_and(|best| cluster < best) {
+                (choice.cluster, choice.cost) = (Some(cluster), cost);
             }
         }
-        (best, best_cost)
+        choice
     }
 
     /// Puts a row that is out where it costs least; how much.
     fn seat(&mut self, row_ix: usize) -> f64 {
-        let (cluster, cost) = self.cheapest(row_ix);
-        let cluster = cluster.unwrap_or_else(|| self.open());
+        let choice = self.choose(row_ix);
+        let cluster = choice.cluster.unwrap_or_else(|| self.open());
         self.put(row_ix, cluster);
-        cost
+        choice.cost
     }
 
     /// Merges pairs of clusters, the best first, while it helps; whether it did.
@@ -284,7 +291,7 @@ impl<'a> Search<'a> {
         }
         let change = |((a, b), shared): ((u32, u32), f64)| {
             let own = gain(self.sizes[a as usize], self.sizes[b as usize]);
-            (self.draws.n_draws() as f64 * own - 2.0 * shared, (a, b))
+            (self.n_draws() * own - 2.0 * shared, (a, b))
         };
         let best = shared.into_iter().map(change).min_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
         best.filter(|(change, _)| *change < -self.tolerance()).map(|(_, pair)| pair)
@@ -305,8 +312,8 @@ impl<'a> Search<'a> {
             let old: Vec<u32> = rows.iter().map(|&row_ix| self.labels[row_ix]).collect();
             let mut change = 0.0;
             for &row_ix in &rows {
-                let cluster = self.take(row_ix);
-                change -= self.cost_to_join(row_ix, cluster);
+                change -= self.choose(row_ix).cost_to_stay;
+                self.take(row_ix);
             }
             for &row_ix in &rows {
                 change += self.seat(row_ix);
@@ -322,9 +329,7 @@ impl<'a> Search<'a> {
 
     /// Rows to the clusters they were in; clusters that are free by now get other numbers.
     fn put_back(&mut self, rows: &[usize], old: &[u32]) {
-        rows.iter().for_each(|&row_ix| {
-            self.take(row_ix);
-        });
+        rows.iter().for_each(|&row_ix| self.take(row_ix));
         let mut numbers = HashMap::new();
         for (&row_ix, &old) in rows.iter().zip(old) {
             let cluster =
