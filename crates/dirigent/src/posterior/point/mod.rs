@@ -1,7 +1,7 @@
 //! One partition that stands for all draws: the one with the least posterior expected variation of information.
 //!
 //! The expectation is over the draws themselves, not the lower bound from co-clustering probabilities that is often used instead. The search is greedy,
-//! from several starts, as in SALSO (Dahl, Johnson & Müller 2022): moves of a row, merges, new seatings of a cluster ([`search`]). With many rows it
+//! from several starts, as in SALSO (Dahl, Johnson & Müller 2022): moves of a row, merges, new seatings of a cluster (`search.rs`). With many rows it
 //! runs on a sample of them; the others then join the cluster that they agree with most, and all rows are moved where that helps.
 
 mod search;
