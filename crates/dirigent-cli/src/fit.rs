@@ -16,6 +16,7 @@ use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
+use crate::point;
 
 /// Cycles after which a chain that has not settled is given up.
 const MAX_CYCLES: u64 = 1000;
@@ -23,6 +24,7 @@ const MAX_CYCLES: u64 = 1000;
 pub(crate) fn run(args: &FitArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
+    point::check(&args.run)?;
     let (cycles, draws) = plan_draws(&args.run)?;
     let kernel = Kernel::choose(&args.run.kernel)?;
     if let Some(out) = &args.output.out {
@@ -42,10 +44,17 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
-    let record =
+    let mut record =
         new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
-    let job =
-        Job { shard: &shard, model: &model, truth: truth.as_deref(), options: &options, n_chains: args.run.chains };
+    record.options.point = args.run.point();
+    let job = Job {
+        shard: &shard,
+        model: &model,
+        truth: truth.as_deref(),
+        options: &options,
+        n_chains: args.run.chains,
+        point: args.run.point(),
+    };
     job::run(&job, &run_dir, record, &args.output)
 }
 
@@ -67,6 +76,7 @@ pub(crate) fn new_record<'a>(
         data,
         model,
         options: RunOptions::new(method, options, n_chains, model_options),
+        posterior: None,
         summary: None,
         diagnostics: None,
         warnings: Vec::new(),

@@ -25,7 +25,7 @@ fn read(path: &Path) -> Result<Value> {
 }
 
 /// What is told, in this order, and where it stands in the record.
-const TOLD: [(&str, &str); 19] = [
+const TOLD: [(&str, &str); 22] = [
     ("error", "/error"),
     ("version", "/version"),
     ("data", "/data/name"),
@@ -35,6 +35,9 @@ const TOLD: [(&str, &str); 19] = [
     ("method", "/options/method"),
     ("seed", "/options/seed"),
     ("K", "/summary/k"),
+    ("K of draws", "/posterior/k/mean"),
+    ("labels are", "/options/point"),
+    ("K of labels", "/summary/k_labels"),
     ("log-joint", "/summary/log_joint"),
     ("of the truth", "/summary/log_joint_truth"),
     ("VI", "/summary/vi"),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use dirigent::Result;
 use dirigent::io::FittedColumns;
+use dirigent::method::best::BestState;
 use dirigent::method::cgs::{self, Observer};
 use dirigent::method::chains::{self, ChainsOutcome, Diagnostics};
 use dirigent::method::{MethodOptions, advice};
@@ -13,11 +14,12 @@ use dirigent::model::Model;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{FittedModel, NpyWriter, RunDir, RunRecord, Status, Summary};
+use dirigent::run_dir::{FittedModel, NpyWriter, Point, PosteriorRecord, RunDir, RunRecord, Status, Summary};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
+use crate::point;
 use crate::progress::Progress;
 
 /// What is fitted, and how.
@@ -27,11 +29,13 @@ pub(crate) struct Job<'a> {
     pub(crate) truth: Option<&'a [u32]>,
     pub(crate) options: &'a MethodOptions,
     pub(crate) n_chains: u16,
+    pub(crate) point: Point,
 }
 
 /// What is told of a run that has ended well.
 struct Told {
     summary: Summary,
+    posterior: Option<PosteriorRecord>,
     diagnostics: Option<Diagnostics>,
     warnings: Vec<String>,
 }
@@ -48,8 +52,8 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
             return Err(error);
         }
     };
-    let Told { summary, diagnostics, warnings } = told;
-    (record.status, record.summary) = (Status::Finished, Some(summary));
+    let Told { summary, posterior, diagnostics, warnings } = told;
+    (record.status, record.summary, record.posterior) = (Status::Finished, Some(summary), posterior);
     (record.diagnostics, record.warnings) = (diagnostics, warnings);
     run_dir.write_record(&record)?;
     record.warnings.iter().for_each(|warning| output.console().say(format_args!("warning: {warning}")));
@@ -61,16 +65,19 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &Output
     let n_chains = usize::from(job.n_chains);
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws * n_chains, n_rows)).transpose()?;
     let progress = Progress::new(output.console(), job.options.cycles(), job.n_chains);
-    let mut recorder = Recorder { trace: run_dir.trace()?, draws, progress };
+    let best = (job.point == Point::Best).then(|| BestState::new(job.options, n_rows));
+    let mut recorder = Recorder { trace: run_dir.trace()?, draws, best, progress };
     let start = Instant::now();
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
     recorder.progress.finish();
     let mut outcome = outcome?;
     recorder.draws.map(NpyWriter::finish_short).transpose()?;
-    run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
     let components = std::mem::take(&mut outcome.best.components);
     run_dir.write_model(&FittedModel { model: job.model.clone(), alpha: outcome.best.alpha, columns, components })?;
+    let best = recorder.best.and_then(BestState::into_state);
+    let posterior = point::settle(job, run_dir, best, &mut outcome.best)?;
+    run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = &outcome.totals {
         run_dir.write_workers(totals, &job.options.shards(job.shard))?;
@@ -78,7 +85,7 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &Output
     }
     let summary = Summary { seconds, bytes, messages, ..summarize(job, &outcome) };
     let warnings = advice::warnings(job.model, job.options, job.n_chains, n_rows, &outcome);
-    Ok(Told { summary, diagnostics: outcome.diagnostics, warnings })
+    Ok(Told { summary, posterior, diagnostics: outcome.diagnostics, warnings })
 }
 
 fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
@@ -88,6 +95,7 @@ fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
     let log_joint_of = |truth| cgs::log_joint_of_labels(job.shard, job.model, outcome.alpha, truth);
     Summary {
         k: outcome.k,
+        k_labels: point::n_clusters(&outcome.labels),
         log_joint: outcome.log_joint,
         log_joint_truth: job.truth.map(log_joint_of),
         vi: job.truth.map(|truth| metrics::compare(&outcome.state, truth).vi),
@@ -108,6 +116,7 @@ fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
 struct Recorder {
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
+    best: Option<BestState>,
     progress: Progress,
 }
 
@@ -120,6 +129,16 @@ impl Observer for Recorder {
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
         self.draws.as_mut().map_or(Ok(()), |draws| draws.write_labels(state))
     }
+
+    fn watches_states(&self) -> bool {
+        self.best.is_some()
+    }
+
+    fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
+        if let Some(best) = &mut self.best {
+            best.look(info, state);
+        }
+    }
 }
 
 /// The summary as `--json` prints it.
@@ -128,6 +147,7 @@ struct Report<'a> {
     run: String,
     #[serde(flatten)]
     summary: &'a Summary,
+    posterior: Option<&'a PosteriorRecord>,
     diagnostics: &'a Option<Diagnostics>,
     warnings: &'a [String],
 }
@@ -139,19 +159,21 @@ fn print(record: &RunRecord<'_>, path: &Path, output: &OutputArgs) -> Result<()>
         console.print_json(&Report {
             run: path.display().to_string(),
             summary,
+            posterior: record.posterior.as_ref(),
             diagnostics: &record.diagnostics,
             warnings: &record.warnings,
         })
     } else if console.is_quiet() {
         Ok(())
     } else {
-        console.print(describe(summary, record.diagnostics.as_ref(), path))
+        console.print(describe(record, summary, path))
     }
 }
 
 /// The summary for people.
-fn describe(summary: &Summary, diagnostics: Option<&Diagnostics>, path: &Path) -> String {
-    let mut lines = vec![format!("K           {}", summary.k)];
+fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path) -> String {
+    let k_posterior = record.posterior.as_ref().map(point::describe).unwrap_or_default();
+    let mut lines = vec![format!("K           {}{k_posterior}", summary.k)];
     lines.push(match summary.log_joint_truth {
         Some(truth) => {
             format!("log-joint   {:.1} ({:+.1} against the true labels)", summary.log_joint, summary.log_joint - truth)
@@ -162,7 +184,7 @@ fn describe(summary: &Summary, diagnostics: Option<&Diagnostics>, path: &Path) -
         lines.push(format!("VI          {vi:.3} nats (labels: {vi_labels:.3}, NMI {nmi:.3})"));
     }
     lines.push(format!("cycles      {}{} in {:.1} s", summary.cycles, ended(summary.stopped_because), summary.seconds));
-    if let Some(diagnostics) = diagnostics {
+    if let Some(diagnostics) = &record.diagnostics {
         lines.push(describe_chains(diagnostics));
     }
     lines.push(format!("run folder  {}", path.display()));

@@ -6,11 +6,13 @@ mod args;
 mod choose;
 mod console;
 mod demo;
+mod draws;
 mod eval;
 mod fit;
 mod info;
 mod info_run;
 mod job;
+mod point;
 mod predict;
 mod progress;
 mod synth;
@@ -50,6 +52,7 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Fit(args) => fit::run(args),
         Command::Predict(args) => predict::run(args),
         Command::Eval(args) => eval::run(args),
+        Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),

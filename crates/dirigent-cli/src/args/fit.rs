@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use dirigent::model::{Alpha, Covariance, FamilyName, ModelOptions};
+use dirigent::run_dir::Point;
 
 use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 
@@ -12,7 +13,7 @@ use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 /// The run folder gets run.json (settings as used and a summary), trace.csv (a line a cycle, while the run goes on), labels.npy,
 /// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), draws.npy with --draws, workers.csv, and the model itself for
 /// `dirigent predict` (model.json, components.npz).
-/// Labels are the most probable component of each row under the final model, numbered by falling size.
+/// Labels are the most probable component of each row under the final model, numbered by falling size, or what --point asks for.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
     /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
@@ -86,6 +87,9 @@ pub(crate) struct RunArgs {
     /// Keep every T-th state [default: 1; with --cycles N: N / (2 draws), at least 1]
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
+    /// Which partition labels.npy holds
+    #[arg(long, value_enum, default_value_t = PointArg::Argmax)]
+    point: PointArg,
     /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
@@ -116,6 +120,29 @@ enum FamilyArg {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CovarianceArg {
     Fixed,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PointArg {
+    /// The most probable component of each row under the final model; certainty is its probability
+    Argmax,
+    /// The partition with the least expected variation of information over the draws (needs --draws)
+    Vi,
+    /// The last state of the chain
+    Last,
+    /// The state with the highest log-joint among the draws, or without draws in the second half of the cycles
+    Best,
+}
+
+impl RunArgs {
+    pub(crate) fn point(&self) -> Point {
+        match self.point {
+            PointArg::Argmax => Point::Argmax,
+            PointArg::Vi => Point::Vi,
+            PointArg::Last => Point::Last,
+            PointArg::Best => Point::Best,
+        }
+    }
 }
 
 impl ModelArgs {

@@ -1,5 +1,6 @@
 //! The options of the command. What is offered here works; what is not offered does not exist yet.
 
+mod draws;
 mod engine;
 mod fit;
 mod method;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use dirigent::io::Selection;
 
+pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, FitArgs, RunArgs};
 pub(crate) use self::method::MethodArgs;
@@ -35,6 +37,7 @@ pub(crate) enum Command {
     Fit(Box<FitArgs>),
     Predict(PredictArgs),
     Eval(EvalArgs),
+    Draws(DrawsArgs),
     Synth(SynthArgs),
     Info(InfoArgs),
     Demo(DemoArgs),

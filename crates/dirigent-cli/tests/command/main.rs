@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod distributed;
+mod draws;
 mod endings;
 mod eval;
 mod fit;

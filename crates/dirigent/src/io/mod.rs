@@ -6,11 +6,13 @@
 mod data_set;
 mod delimited;
 mod docword;
+mod draws;
 mod fitted_columns;
 mod format;
 pub mod labels;
 pub mod mapped;
 pub(crate) mod npy;
+mod pairs;
 mod records;
 mod selection;
 pub(crate) mod source;
@@ -19,7 +21,9 @@ pub mod synthetic;
 pub(crate) mod test_files;
 
 pub use data_set::{DataFile, DataSet};
+pub use draws::read_draws;
 pub use fitted_columns::FittedColumns;
 pub use format::Format;
 pub use labels::{Truth, read_labels};
+pub use pairs::{RowPair, read_pairs};
 pub use selection::Selection;

@@ -66,6 +66,12 @@ pub trait Observer {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()>;
     /// For every state that is kept.
     fn on_draw(&mut self, state: &[u32]) -> Result<()>;
+    /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after every cycle.
+    fn watches_states(&self) -> bool {
+        false
+    }
+    /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers showed last.
+    fn on_state(&mut self, _info: &CycleInfo, _state: &dyn Fn() -> Vec<u32>) {}
 }
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
@@ -247,7 +253,7 @@ pub fn run(
         let sweep_seconds = sweep_start.elapsed().as_secs_f64();
         let (log_joint, seconds) = (chain.log_joint(), start.elapsed().as_secs_f64());
         horizon.observe(cycle, log_joint, chain.k());
-        observer.on_cycle(&CycleInfo {
+        let info = CycleInfo {
             cycle,
             seconds,
             sweep_seconds,
@@ -261,7 +267,9 @@ pub fn run(
             chain: options.chain + 1,
             ending: horizon.ending(),
             ..CycleInfo::default()
-        })?;
+        };
+        observer.on_cycle(&info)?;
+        observer.on_state(&info, &|| chain.state());
         if options.draws.is_some_and(|draws| draws.keeps(cycle, horizon.ending())) {
             observer.on_draw(&chain.state())?;
         }

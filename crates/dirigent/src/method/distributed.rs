@@ -53,7 +53,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
     let coordinator_options = CoordinatorOptions {
-        shows_labels: truth.is_some() || options.draws.is_some(),
+        shows_labels: truth.is_some() || options.draws.is_some() || observer.watches_states(),
         has_start: options.start.is_some(),
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
@@ -218,6 +218,8 @@ impl<'a> Collector<'a> {
             }
         }
         self.observer.on_cycle(&info)?;
+        let state = &self.state;
+        self.observer.on_state(&info, &|| numbered_by_size(state));
         self.last = Some(info);
         Ok(())
     }

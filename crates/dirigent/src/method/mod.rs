@@ -7,6 +7,7 @@
 //! | Async ([`distributed`]) | progressive | asynchronous |
 
 pub mod advice;
+pub mod best;
 pub mod cgs;
 pub mod chains;
 pub mod distributed;
@@ -19,6 +20,7 @@ use crate::model::Model;
 use crate::posterior::horizon::Cycles;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
+use crate::sweep::Kernel;
 
 /// A method with all it needs to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +67,22 @@ impl MethodOptions {
             }
         }
         options
+    }
+
+    /// The seed of all randomness.
+    pub fn seed(&self) -> u64 {
+        match self {
+            Self::Cgs(options) => options.seed,
+            Self::Distributed(options) => options.coordinator.seed,
+        }
+    }
+
+    /// The instructions to sweep with.
+    pub fn kernel(&self) -> Kernel {
+        match self {
+            Self::Cgs(options) => options.kernel,
+            Self::Distributed(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
+        }
     }
 
     /// The number of workers.

@@ -18,7 +18,9 @@ use serde::Serialize;
 pub use self::model_file::FittedModel;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
 pub use self::pending::{PARTIAL, PendingFile, write_file};
-pub use self::record::{DataRecord, DrawsRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary};
+pub use self::record::{
+    DataRecord, DrawsRecord, Point, PosteriorRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary,
+};
 use crate::engine::{RunTotals, WorkerTotals};
 use crate::error::{Error, InputError, Result};
 use crate::rows::Shard;

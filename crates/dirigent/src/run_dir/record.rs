@@ -11,6 +11,7 @@ use crate::method::chains::Diagnostics;
 use crate::method::distributed::Engine;
 use crate::model::{Alpha, Model, ModelOptions};
 use crate::node::{Consolidation, Schedule};
+use crate::posterior::draws::KPosterior;
 use crate::posterior::horizon::{Cycles, StoppedBecause};
 use crate::sweep::Kernel;
 
@@ -31,12 +32,25 @@ pub struct RunRecord<'a> {
     pub model: &'a Model,
     /// What was asked for.
     pub options: RunOptions,
+    /// What the draws say, where there are any.
+    pub posterior: Option<PosteriorRecord>,
     /// What came out, once the run has finished.
     pub summary: Option<Summary>,
     /// Whether chains agree, where there are several or states were kept.
     pub diagnostics: Option<Diagnostics>,
     /// What looks odd, with the likely cause.
     pub warnings: Vec<String>,
+}
+
+/// What the draws say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PosteriorRecord {
+    /// The number of draws.
+    pub n_draws: usize,
+    /// The number of clusters.
+    pub k: KPosterior,
+    /// The expected variation of information between `labels.npy` and the truth, in nats: the mean over the draws.
+    pub expected_vi_labels: f64,
 }
 
 /// How far a run has come.
@@ -163,6 +177,8 @@ pub struct RunOptions {
     pub has_start: bool,
     /// The states that are kept.
     pub draws: Option<DrawsRecord>,
+    /// Which partition `labels.npy` holds.
+    pub point: Point,
 }
 
 /// The states of the chain in `draws.npy`.
@@ -220,8 +236,24 @@ impl RunOptions {
                 MethodOptions::Distributed(options) => options.start.is_some(),
             },
             draws,
+            point: Point::default(),
         }
     }
+}
+
+/// Which partition stands for the chain, in `labels.npy`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Point {
+    /// The most probable component of each row under the final model.
+    #[default]
+    Argmax,
+    /// The partition with the least expected variation of information over the draws.
+    Vi,
+    /// The last state.
+    Last,
+    /// The state with the highest log-joint.
+    Best,
 }
 
 /// What came out of a run.
@@ -229,6 +261,8 @@ impl RunOptions {
 pub struct Summary {
     /// The components of the last state.
     pub k: usize,
+    /// The clusters of `labels.npy`.
+    pub k_labels: usize,
     /// The log-joint of the last state.
     pub log_joint: f64,
     /// The log-joint of the true labels under the same α.

@@ -79,6 +79,7 @@ pub(super) fn to_f64(number: Number) -> fn(&[u8]) -> f64 {
     }
 }
 
-fn exact<const N: usize>(bytes: &[u8]) -> [u8; N] {
+/// The bytes of one cell.
+pub(super) fn exact<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("cells are cut to their width")
 }

@@ -6,6 +6,7 @@
 
 mod cells;
 mod header;
+mod integers;
 mod stored;
 
 pub(crate) use stored::{StoredArray, StoredNumbers, read_stored};
@@ -24,6 +25,8 @@ use super::selection::{Chosen, ColumnNames, Selection};
 use super::source;
 use cells::{Cell, first_not_finite, to_f32, to_f64};
 use header::{Header, Kind};
+
+pub(crate) use integers::read_integers;
 
 const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
 /// Beyond this a double no longer tells whole numbers apart.
@@ -118,7 +121,7 @@ impl<'a> Array<'a> {
         self.read_cells(reader, convert).map(Cells::Owned)
     }
 
-    fn read_cells<T: Cell>(&self, reader: &mut dyn Read, convert: fn(&[u8]) -> T) -> Result<Vec<T>> {
+    fn read_cells<T>(&self, reader: &mut dyn Read, convert: fn(&[u8]) -> T) -> Result<Vec<T>> {
         let failed = |error| source::read_error(self.path, error);
         let width = self.header.number.width;
         let (mut cells, mut block) = (Vec::new(), vec![0; width << 13]);
