@@ -20,6 +20,8 @@ pub enum Role {
     Synthetic = 3,
     /// Whatever is only looked at: samples for the report, tests.
     Observer = 4,
+    /// The uniform under each row's weight, in a slice sampler.
+    Slice = 5,
 }
 
 /// The seed of a run, from which every stream is derived.

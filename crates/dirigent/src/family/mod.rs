@@ -34,6 +34,12 @@ pub trait Conjugate: Send + Sync {
         None
     }
 
+    /// The length of what [`Conjugate::sample_parameters`] draws.
+    fn parameters_len(&self) -> usize;
+
+    /// Draws φ from its posterior given the rows (from the prior given none), as plain numbers that can travel.
+    fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64>;
+
     /// The statistics of no rows.
     fn empty_stats(&self) -> Stats {
         Stats::empty_dense(self.stats_len())
@@ -72,6 +78,9 @@ pub trait Family: Conjugate {
 
     /// log f̄(x|S) = log h(x) + b(S ∪ x) − b(S), written out: the slow twin of every fast scorer.
     fn log_predictive(&self, row: Row<'_>, stats: &Stats) -> f64;
+
+    /// log f(x|φ) for parameters as [`Conjugate::sample_parameters`] draws them.
+    fn log_likelihood(&self, row: Row<'_>, parameters: &[f64]) -> f64;
 
     /// Draws the parameters from their posterior given the rows (from the prior given none).
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Self::Params;

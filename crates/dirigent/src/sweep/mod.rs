@@ -14,8 +14,10 @@ mod length_table;
 mod log_base;
 mod multinomial;
 pub mod reference;
+pub mod slice;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod word_table;
 
 pub use kernel::Kernel;
