@@ -5,9 +5,10 @@ use std::thread::available_parallelism;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::slice::SliceOptions;
 use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, ModelOptions};
-use dirigent::node::CoordinatorOptions;
+use dirigent::node::{CoordinatorOptions, SliceCoordinatorOptions};
 use dirigent::sweep::Kernel;
 use dirigent::{Error, InputError, Result};
 
@@ -31,6 +32,16 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
             (args.engine.simulation_option().unwrap_or_default(), args.engine.simulation_option().is_some()),
         ] {
             refuse(is_given, option, "--method cgs, which is one worker on one thread", "choose another --method")?;
+        }
+    }
+    if method.is_slice() {
+        for (option, is_given) in [
+            ("--consolidation", method.consolidation.is_some()),
+            ("--schedule", method.schedule.is_some()),
+            ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
+        ] {
+            let with = "--method slicemr, which draws weights and parameters once a cycle, all workers in step";
+            refuse(is_given, option, with, "choose another --method")?;
         }
     }
     if args.engine.engine != Some(EngineArg::Simulated) {
@@ -77,6 +88,12 @@ pub(crate) fn method(
             .hint("ask for fewer workers")
             .into());
     }
+    let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
+    if args.run.method.is_slice() {
+        let (model, kernel, shows_labels) = (model.clone(), Some(kernel), false);
+        let coordinator = SliceCoordinatorOptions { n_workers, model, alpha, cycles, seed, shows_labels, kernel };
+        return Ok(MethodOptions::Slice(SliceOptions { coordinator, draws, engine, start }));
+    }
     let coordinator = CoordinatorOptions {
         n_workers,
         model: model.clone(),
@@ -90,7 +107,6 @@ pub(crate) fn method(
         kernel: Some(kernel),
         has_start: false,
     };
-    let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
     Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, start }))
 }
 

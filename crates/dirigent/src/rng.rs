@@ -20,8 +20,12 @@ pub enum Role {
     Synthetic = 3,
     /// Whatever is only looked at: samples for the report, tests.
     Observer = 4,
-    /// The uniform under each row's weight, in a slice sampler.
+    /// A slice sampler's uniforms, which cut each row's weight. Its roles are its own: it may follow another method under the same seed.
     Slice = 5,
+    /// A slice sampler's draw of labels.
+    SliceLabels = 6,
+    /// A slice sampler's draw of α, weights and parameters.
+    SliceWeights = 7,
 }
 
 /// The seed of a run, from which every stream is derived.

@@ -7,7 +7,7 @@ use dirigent::node::{Consolidation, Schedule};
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
     /// cgs: exact collapsed Gibbs on one worker; prog, pooled, hung: workers in step, three ways to consolidate; async: workers at
-    /// their own pace
+    /// their own pace; slicemr: an exact slice sampler on many workers
     #[arg(long, value_enum, default_value_t = MethodArg::Cgs)]
     method: MethodArg,
     /// How new components of different workers find together [default: as the method says]
@@ -28,6 +28,7 @@ pub(crate) enum MethodArg {
     Pooled,
     Hung,
     Async,
+    Slicemr,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -48,6 +49,10 @@ impl MethodArgs {
         self.method == MethodArg::Cgs
     }
 
+    pub(crate) fn is_slice(&self) -> bool {
+        self.method == MethodArg::Slicemr
+    }
+
     /// The method's name, as the user knows it.
     pub(crate) fn name(&self) -> &'static str {
         match self.method {
@@ -56,6 +61,7 @@ impl MethodArgs {
             MethodArg::Pooled => "pooled",
             MethodArg::Hung => "hung",
             MethodArg::Async => "async",
+            MethodArg::Slicemr => "slicemr",
         }
     }
 

@@ -5,6 +5,7 @@
 //! ```
 
 pub mod codec;
+pub mod slice;
 mod wire;
 
 use serde::{Deserialize, Serialize};

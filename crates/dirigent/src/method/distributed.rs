@@ -51,7 +51,7 @@ pub fn run(
         has_start: options.start.is_some(),
         ..options.coordinator.clone()
     };
-    let mut collector = Collector::new(shards, &coordinator_options, options.draws, truth, observer);
+    let mut collector = Collector::new(shards, coordinator_options.cycles, options.draws, truth, observer);
     let mut nodes = Nodes {
         shards,
         kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
@@ -116,9 +116,9 @@ impl Respawn<Coordinator, Worker> for Nodes<'_> {
 }
 
 /// Collects what is only looked at.
-struct Collector<'a> {
+pub(super) struct Collector<'a> {
     /// The first row of each shard.
-    first_rows: Vec<usize>,
+    pub(super) first_rows: Vec<usize>,
     cycles: u64,
     draws: Option<Draws>,
     truth: Option<&'a [u32]>,
@@ -133,9 +133,9 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(
+    pub(super) fn new(
         shards: &[Shard],
-        options: &CoordinatorOptions,
+        cycles: u64,
         draws: Option<Draws>,
         truth: Option<&'a [u32]>,
         observer: &'a mut dyn Observer,
@@ -151,7 +151,7 @@ impl<'a> Collector<'a> {
             .collect();
         Self {
             first_rows,
-            cycles: options.cycles,
+            cycles,
             draws,
             truth,
             observer,
@@ -179,7 +179,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Outcome> {
+    pub(super) fn finish(mut self) -> Result<Outcome> {
         self.pass_on()?;
         let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
         if missing > 0 {

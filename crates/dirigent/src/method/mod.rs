@@ -5,12 +5,15 @@
 //! | [`cgs`] | none: one worker | |
 //! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
 //! | Async ([`distributed`]) | progressive | asynchronous |
+//! | SliceMR ([`slice`]) | none: weights and parameters are drawn | synchronous |
 
 pub mod cgs;
 pub mod distributed;
+pub mod slice;
 
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
 use self::distributed::DistributedOptions;
+use self::slice::SliceOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
@@ -24,6 +27,8 @@ pub enum MethodOptions {
     Cgs(CgsOptions),
     /// A coordinator and workers.
     Distributed(DistributedOptions),
+    /// The exact slice sampler.
+    Slice(SliceOptions),
 }
 
 impl MethodOptions {
@@ -32,6 +37,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.cycles,
             Self::Distributed(options) => options.coordinator.cycles,
+            Self::Slice(options) => options.coordinator.cycles,
         }
     }
 
@@ -40,6 +46,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.draws,
             Self::Distributed(options) => options.draws,
+            Self::Slice(options) => options.draws,
         }
     }
 
@@ -48,6 +55,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(_) => 1,
             Self::Distributed(options) => options.coordinator.n_workers as usize,
+            Self::Slice(options) => options.coordinator.n_workers as usize,
         }
     }
 
@@ -81,6 +89,10 @@ pub fn run(
         MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
         MethodOptions::Distributed(distributed) => {
             let (outcome, totals) = distributed::run(&options.shards(rows), distributed, truth, observer)?;
+            Ok((outcome, Some(totals)))
+        }
+        MethodOptions::Slice(slice) => {
+            let (outcome, totals) = slice::run(&options.shards(rows), slice, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
     }

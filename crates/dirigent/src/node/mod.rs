@@ -5,11 +5,13 @@
 
 pub mod conservation;
 mod coordinator;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod worker;
 
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
 pub use worker::Worker;
 
 use std::sync::Arc;
