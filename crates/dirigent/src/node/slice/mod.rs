@@ -17,8 +17,7 @@
 mod coordinator;
 mod draw;
 mod members;
-#[cfg(test)]
-mod tests;
+
 mod worker;
 
 pub use self::coordinator::{SliceCoordinator, SliceCoordinatorOptions};
