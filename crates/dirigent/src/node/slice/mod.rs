@@ -17,7 +17,6 @@
 mod coordinator;
 mod draw;
 mod members;
-
 mod worker;
 
 pub use self::coordinator::{SliceCoordinator, SliceCoordinatorOptions};
