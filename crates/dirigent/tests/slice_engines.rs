@@ -138,6 +138,8 @@ fn random_simulation(seed: u64, rng: &mut Stream) -> Simulation {
         seed,
         reorder: 0.3 * rng.uniform(),
         loss: 0.2 * rng.uniform(),
+        // within a cycle: what is lost does not keep a worker away until all is over
+        retry: 1e-3,
         duplicate: 0.3 * rng.uniform(),
         crashes: if rng.below(2) == 0 { vec![crash(rng)] } else { Vec::new() },
         coordinator_crash: (rng.below(3) == 0).then(|| 1 + rng.below(5) as u64),
@@ -162,6 +164,7 @@ fn of_labels(workers: &[Option<SliceWorker>]) -> Vec<(ComponentId, Stats)> {
 
 #[test]
 fn statistics_equal_the_labels_at_rest_after_any_schedule() {
+    let mut n_rests = 0;
     for seed in 0..100 {
         let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
         let rows = if seed % 2 == 0 { gaussian_rows(60, 2, &mut rng) } else { documents(60, &mut rng) };
@@ -172,7 +175,6 @@ fn statistics_equal_the_labels_at_rest_after_any_schedule() {
         let mut coordinator = SliceCoordinator::new(nodes.options.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();
         let mut cycles = Cycles(Vec::new());
-        let mut n_rests = 0;
         run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut cycles, &mut |moment| {
             if moment.in_flight == 0 && moment.workers.iter().all(Option::is_some) {
                 assert_eq!(moment.coordinator.components(), of_labels(moment.workers), "seed {seed}");
@@ -181,10 +183,11 @@ fn statistics_equal_the_labels_at_rest_after_any_schedule() {
         })
         .unwrap_or_else(|error| panic!("seed {seed}: {error}, {simulation:?}"));
         let last = coordinator.components().iter().map(|(_, stats)| stats.count).sum::<i64>();
-        // a worker that comes back without memory when all is over finds no draw to be seated by
+        // a worker may come back without memory when all is over, and find no draw to be seated by, or not come back at all
         let may_miss = simulation.crashes.iter().any(|crash| crash.cycle + crash.back_after.unwrap_or(0) >= 6);
         let is_whole = last == 60 || (may_miss && last < 60);
-        assert!(n_rests > 0 && is_whole, "seed {seed}: {last} rows, {simulation:?}");
+        assert!(is_whole, "seed {seed}: {last} rows, {simulation:?}");
         assert!(cycles.0.is_sorted(), "seed {seed}: {:?}", cycles.0);
     }
+    assert!(n_rests > 100, "the law was looked at {n_rests} times");
 }
