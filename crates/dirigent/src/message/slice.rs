@@ -220,7 +220,8 @@ pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_le
 
 fn unpack_draw(body: DrawBody) -> Result<SliceDraw> {
     let n_components = body.ids.len();
-    let fits = n_components > 0 && body.weights.len() == n_components && body.parameters.len() % n_components == 0;
+    let fits =
+        n_components > 0 && body.weights.len() == n_components && body.parameters.len().is_multiple_of(n_components);
     let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| *weight >= 0.0);
     if !fits || !falls || !body.parameters.iter().all(|number| number.is_finite()) {
         return Err(broken("weights and parameters that do not fit their components").into());
@@ -313,9 +314,11 @@ mod tests {
                 (Arc::from(bytes), is_changed)
             };
             let (own, is_changed) = damage(&frame.own);
-            prop_assert!(!is_changed || decode(&Frame { own, ..frame.clone() }, Some(2)).is_err());
+            let damaged = Frame { own, ..frame.clone() };
+            prop_assert!(!is_changed || decode(&damaged, Some(2)).is_err());
             if let Some((shared, true)) = frame.shared.as_ref().map(damage) {
-                prop_assert!(decode(&Frame { shared: Some(shared), ..frame }, Some(2)).is_err());
+                let damaged = Frame { shared: Some(shared), ..frame };
+                prop_assert!(decode(&damaged, Some(2)).is_err());
             }
         }
     }

@@ -5,7 +5,7 @@
 //! | [`cgs`] | none: one worker | |
 //! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
 //! | Async ([`distributed`]) | progressive | asynchronous |
-//! | SliceMR ([`slice`]) | none: weights and parameters are drawn | synchronous |
+//! | SliceMR ([`mod@slice`]) | none: weights and parameters are drawn | synchronous |
 
 pub mod cgs;
 pub mod distributed;
