@@ -120,7 +120,7 @@ impl<P> Members<P> {
         }
     }
 
-    /// A worker is gone; whether it had joined.
+    /// A worker is gone.
     pub(super) fn lose(&mut self, shard: ShardId) {
         self.gone.insert(shard, self.n_incarnations);
         self.awaited.remove(&shard);
@@ -155,6 +155,9 @@ mod tests {
         assert_eq!(members.on_push(stamp(0, 1, 1), true, ()), Verdict::SendAgain(reply));
         assert_eq!(members.on_push(stamp(0, 1, 3), false, ()), Verdict::Nothing, "not the next");
         assert_eq!(members.on_push(stamp(0, 5, 1), true, ()), Verdict::Waits, "a new life");
+        assert_eq!(members.on_push(stamp(0, 1, 2), false, ()), Verdict::Nothing, "an old one, while the new one waits");
+        assert_eq!(members.on_push(stamp(1, 2, 2), false, ()), Verdict::Waits);
+        assert!(members.take_round().is_some());
         assert_eq!(members.on_push(stamp(0, 1, 2), false, ()), Verdict::Rejoin, "an old one");
         assert_eq!(members.on_push(stamp(1, 9, 1), false, ()), Verdict::Rejoin, "a life that never joined");
     }
