@@ -5,14 +5,15 @@ use std::thread::available_parallelism;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::slice::SliceOptions;
 use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, ModelOptions};
-use dirigent::node::CoordinatorOptions;
+use dirigent::node::{CoordinatorOptions, SliceCoordinatorOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::sweep::Kernel;
 use dirigent::{Error, InputError, Result};
 
-use crate::args::{CyclesArg, EngineArg, EngineArgs, FitArgs};
+use crate::args::{CyclesArg, DrawsFromArg, EngineArg, EngineArgs, FitArgs};
 
 /// Cycles after which a crashed worker of a simulation comes back.
 const BACK_AFTER: u64 = 2;
@@ -35,11 +36,29 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
             ("--consolidation", method.consolidation.is_some()),
             ("--schedule", method.schedule.is_some()),
             ("--splits", method.splits.is_some()),
+            ("--draws-from", args.run.draws_from.is_some()),
             ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
             ("--engine", args.engine.engine.is_some()),
             (args.engine.simulation_option().unwrap_or_default(), args.engine.simulation_option().is_some()),
         ] {
-            refuse(is_given, option, "--method cgs, which is one worker on one thread", "choose another --method")?;
+            refuse(
+                is_given,
+                option,
+                "--method cgs, which is exact, on one worker and one thread",
+                "choose another --method",
+            )?;
+        }
+    }
+    if method.is_slice() {
+        for (option, is_given) in [
+            ("--consolidation", method.consolidation.is_some()),
+            ("--schedule", method.schedule.is_some()),
+            ("--splits", method.splits.is_some()),
+            ("--draws-from", args.run.draws_from.is_some()),
+            ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
+        ] {
+            let with = "--method slicemr, which draws weights and parameters once a cycle, all workers in step";
+            refuse(is_given, option, with, "choose another --method")?;
         }
     }
     if args.engine.engine != Some(EngineArg::Simulated) {
@@ -87,6 +106,15 @@ pub(crate) fn method(
             .hint("ask for fewer workers")
             .into());
     }
+    let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
+    if args.run.method.is_slice() {
+        let (model, kernel, shows_labels) = (model.clone(), Some(kernel), false);
+        let (n_kept, chain) = (0, 0);
+        let coordinator =
+            SliceCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
+        return Ok(MethodOptions::Slice(SliceOptions { coordinator, draws, engine, start, time_limit }));
+    }
+    let draws_from = args.run.draws_from.map_or(args.run.method.draws_from(), DrawsFromArg::library);
     let coordinator = CoordinatorOptions {
         n_workers,
         model: model.clone(),
@@ -103,8 +131,7 @@ pub(crate) fn method(
         kernel: Some(kernel),
         has_start: false,
     };
-    let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
-    Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, start, time_limit }))
+    Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, draws_from, engine, start, time_limit }))
 }
 
 fn engine(args: &EngineArgs, threads: Option<u32>, seed: u64, n_workers: u32) -> Result<Engine> {

@@ -19,9 +19,15 @@ pub enum Role {
     /// Data made by `synth` and `demo`.
     Synthetic = 3,
     /// The cut with which the halves of a component begin.
-    Halves = 5,
+    Halves = 8,
     /// Whatever is only looked at: samples for the report, tests.
     Observer = 4,
+    /// A slice sampler's uniforms, which cut each row's weight. Its roles are its own: it may follow another method under the same seed.
+    Slice = 5,
+    /// A slice sampler's draw of labels.
+    SliceLabels = 6,
+    /// A slice sampler's draw of α, weights and parameters.
+    SliceWeights = 7,
 }
 
 /// The seed of a run, from which every stream is derived.

@@ -4,7 +4,7 @@ use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::{CgsOptions, Draws, Observer, Outcome};
 use dirigent::method::chains::{self, Over};
-use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::{MethodOptions, advice, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
@@ -67,6 +67,7 @@ fn distributed(
         model: model_options(),
         alpha: Alpha::Fixed(1.0),
         consolidation: Consolidation::Progressive,
+        splits: false,
         schedule,
         cycles,
         n_kept: 0,
@@ -77,7 +78,14 @@ fn distributed(
         kernel: Some(Kernel::best()),
         has_start: false,
     };
-    MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, start: None, time_limit })
+    MethodOptions::Distributed(DistributedOptions {
+        coordinator,
+        draws,
+        draws_from: DrawsFrom::Fast,
+        engine,
+        start: None,
+        time_limit,
+    })
 }
 
 /// A cluster on which a cycle of five workers with 400 rows each takes 0.1 s.
@@ -113,6 +121,7 @@ fn every_method_ends_by_itself_soon_after_it_has_settled() {
                 options.coordinator.cycles = max;
                 MethodOptions::Distributed(options)
             }
+            MethodOptions::Slice(_) => unreachable!("it is not among them"),
         };
         let (outcome, _) = fit(&cut);
         assert_eq!((outcome.cycles, outcome.stopped_because), (5, StoppedBecause::MaxCycles));

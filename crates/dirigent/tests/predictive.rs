@@ -8,10 +8,11 @@ use dirigent::family::{GaussianFixed, Multinomial, OwnedRow};
 use dirigent::io::synthetic::MixtureLaw;
 use dirigent::io::{FittedColumns, Selection};
 use dirigent::method::cgs::{CgsOptions, Observer, Outcome};
-use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::{MethodOptions, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::posterior::horizon::Cycles;
 use dirigent::posterior::predictive::Predictor;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::Shard;
@@ -34,23 +35,42 @@ impl Observer for Nobody {
 /// A fit by one chain, and one by five workers.
 fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
     let (alpha, seed, kernel) = (Alpha::Auto, 3, Kernel::best());
-    let cgs = MethodOptions::Cgs(CgsOptions { cycles: 6, alpha, seed, draws: None, kernel, start: None });
+    let cgs = MethodOptions::Cgs(CgsOptions {
+        cycles: Cycles::Fixed(6),
+        time_limit: None,
+        alpha,
+        seed,
+        chain: 0,
+        draws: None,
+        kernel,
+        start: None,
+    });
     let coordinator = CoordinatorOptions {
         n_workers: 5,
         model: model.clone(),
         alpha,
         consolidation: Consolidation::Progressive,
+        splits: true,
         schedule: Schedule::Sync,
-        cycles: 6,
+        cycles: Cycles::Fixed(6),
+        n_kept: 0,
         seed,
+        chain: 0,
         sweeps_per_cycle: 1,
         shows_labels: false,
         kernel: Some(kernel),
         has_start: false,
     };
     let engine = Engine::Threads(2);
-    let prog = MethodOptions::Distributed(DistributedOptions { coordinator, draws: None, engine, start: None });
-    [cgs, prog].map(|options| {
+    let dirigent = MethodOptions::Distributed(DistributedOptions {
+        coordinator,
+        draws: None,
+        draws_from: DrawsFrom::Exact,
+        engine,
+        start: None,
+        time_limit: None,
+    });
+    [cgs, dirigent].map(|options| {
         let model = Model::resolve(model, &options.survey(rows)).unwrap();
         let (outcome, _) = run(rows, &model, &options, None, &mut Nobody).unwrap();
         (model, outcome)

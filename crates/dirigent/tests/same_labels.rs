@@ -3,7 +3,7 @@
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::cgs::{Observer, Outcome};
-use dirigent::method::distributed::{DistributedOptions, Engine, run};
+use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine, run};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
@@ -53,7 +53,14 @@ fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Out
         kernel: Some(Kernel::best()),
         has_start: false,
     };
-    let options = DistributedOptions { coordinator, draws: None, engine, start: None, time_limit: None };
+    let options = DistributedOptions {
+        coordinator,
+        draws: None,
+        draws_from: DrawsFrom::Fast,
+        engine,
+        start: None,
+        time_limit: None,
+    };
     let mut log = Log(Vec::new());
     let (outcome, _) = run(&shards, &options, None, &mut log).unwrap();
     (outcome, log.0)

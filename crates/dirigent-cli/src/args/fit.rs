@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
+use dirigent::method::distributed::DrawsFrom;
 use dirigent::model::{Alpha, Covariance, FamilyName, ModelOptions};
 use dirigent::run_dir::Point;
 
@@ -87,6 +88,10 @@ pub(crate) struct RunArgs {
     /// Keep every T-th state [default: 1; with --cycles N: N / (2 draws), at least 1]
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
+    /// What draws are states of: exact, a slice sampler that takes over when the method has settled; fast, the method itself [default: exact
+    /// with dirigent, fast with the others; cgs and slicemr are exact themselves]
+    #[arg(long, value_enum, requires = "draws")]
+    pub(crate) draws_from: Option<DrawsFromArg>,
     /// Which partition labels.npy holds
     #[arg(long, value_enum, default_value_t = PointArg::Argmax)]
     point: PointArg,
@@ -109,6 +114,21 @@ pub(crate) struct RunArgs {
 pub(crate) enum CyclesArg {
     Auto,
     Fixed(u64),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DrawsFromArg {
+    Exact,
+    Fast,
+}
+
+impl DrawsFromArg {
+    pub(crate) fn library(self) -> DrawsFrom {
+        match self {
+            Self::Exact => DrawsFrom::Exact,
+            Self::Fast => DrawsFrom::Fast,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -1,13 +1,14 @@
 //! Which method: one of the paper's, or its two axes by themselves.
 
 use clap::{Args, ValueEnum, value_parser};
+use dirigent::method::distributed::DrawsFrom;
 use dirigent::node::{Consolidation, Schedule};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
     /// dirigent: progressive consolidation with splits and merges; prog, pooled, hung: workers in step, three ways to consolidate; async:
-    /// workers at their own pace; cgs: exact collapsed Gibbs on one worker
+    /// workers at their own pace; cgs: exact collapsed Gibbs on one worker; slicemr: an exact slice sampler on many workers
     #[arg(long, value_enum, default_value_t = MethodArg::Dirigent)]
     method: MethodArg,
     /// How new components of different workers find together [default: as the method says]
@@ -32,6 +33,7 @@ pub(crate) enum MethodArg {
     Pooled,
     Hung,
     Async,
+    Slicemr,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -58,6 +60,10 @@ impl MethodArgs {
         self.method == MethodArg::Cgs
     }
 
+    pub(crate) fn is_slice(&self) -> bool {
+        self.method == MethodArg::Slicemr
+    }
+
     /// The method's name, as the user knows it.
     pub(crate) fn name(&self) -> &'static str {
         match self.method {
@@ -67,6 +73,7 @@ impl MethodArgs {
             MethodArg::Pooled => "pooled",
             MethodArg::Hung => "hung",
             MethodArg::Async => "async",
+            MethodArg::Slicemr => "slicemr",
         }
     }
 
@@ -77,6 +84,11 @@ impl MethodArgs {
             (Some(ConsolidationArg::Hungarian), _) | (None, MethodArg::Hung) => Consolidation::Hungarian,
             (None, _) => Consolidation::Progressive,
         }
+    }
+
+    /// What draws are states of, unless the user says.
+    pub(crate) fn draws_from(&self) -> DrawsFrom {
+        if self.method == MethodArg::Dirigent { DrawsFrom::Exact } else { DrawsFrom::Fast }
     }
 
     pub(crate) fn splits(&self) -> bool {

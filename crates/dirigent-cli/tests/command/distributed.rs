@@ -287,3 +287,24 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
     }
     assert!(!place.path("runs").exists(), "what is refused leaves no run folder");
 }
+
+#[test]
+fn the_slice_sampler_fits_on_many_workers_and_no_engine_changes_a_label() {
+    let place = place();
+    place.ok(&format!("{FIT} --method prog --out prog"));
+    let fit = format!("{FIT} --method slicemr --start prog/labels.npy --draws 3");
+    for (run, engine) in [("one", "--threads 1"), ("two", "--threads 2"), ("simulated", SIMULATED)] {
+        place.ok(&format!("{fit} {engine} --out {run}"));
+        for file in ["labels.npy", "certainty.npy", "draws.npy"] {
+            assert_eq!(place.read(&format!("one/{file}")), place.read(&format!("{run}/{file}")), "{run}, {file}");
+        }
+    }
+    let record = place.json("one/run.json");
+    assert_eq!((&record["options"]["method"], &record["options"]["engine"]), (&"slicemr".into(), &"threads".into()));
+    assert!(record["summary"]["nmi_labels"].as_f64().unwrap() > 0.95, "{}", record["summary"]);
+    place.ok(&format!("{FIT} --method slicemr {SIMULATED} --crash 1@3 --out crashed"));
+    assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
+    for option in ["--consolidation pooled", "--schedule async", "--sweeps-per-cycle 2"] {
+        place.refused(&format!("{FIT} --method slicemr {option}"), &["slicemr", "hint: "]);
+    }
+}

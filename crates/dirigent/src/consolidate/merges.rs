@@ -40,12 +40,7 @@ impl PartialOrd for Candidate {
 
 /// Merges pairs with log ρ > 0 in falling log ρ, ties by ids; ratios are computed anew after each merge. Pairs of `apart` are left alone.
 /// Returns how many merges were made.
-pub fn merge_alike(
-    pool: &mut Pool,
-    apart: &[(ComponentId, ComponentId)],
-    family: &dyn Conjugate,
-    alpha: f64,
-) -> usize {
+pub fn merge_alike(pool: &mut Pool, apart: &[(ComponentId, ComponentId)], family: &dyn Conjugate, alpha: f64) -> usize {
     let mut merging = Merging {
         ratio: MergeRatio::new(family, alpha),
         apart: apart.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),

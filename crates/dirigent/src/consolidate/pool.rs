@@ -158,7 +158,8 @@ impl Pool {
     pub fn contribute(&mut self, key: PieceKey, stats: Stats) {
         let piece = self.pieces.get_mut(&key).expect("only known pieces contribute");
         let trial = self.components[&piece.owner].trial;
-        let is_current = key.name == PieceName::Component(piece.owner) && trial.is_on && piece.told == Some(trial.generation);
+        let is_current =
+            key.name == PieceName::Component(piece.owner) && trial.is_on && piece.told == Some(trial.generation);
         piece.half = is_current.then_some(key.half);
         piece.stats = (stats.count > 0).then_some(stats);
         self.stale.insert(piece.owner, Change::Any);
@@ -419,7 +420,8 @@ impl Pool {
         };
         let misnamed = self.pieces_of(shard).filter(|piece| !is_right(piece));
         let misnamed: Vec<PieceKey> = misnamed.map(|(key, _)| key).collect();
-        let taken: Vec<Piece> = misnamed.into_iter().map(|key| self.remove(key)).filter(|p| p.stats.is_some()).collect();
+        let taken: Vec<Piece> =
+            misnamed.into_iter().map(|key| self.remove(key)).filter(|p| p.stats.is_some()).collect();
         for piece in taken {
             let key = name_of(&piece);
             match self.pieces.get_mut(&key) {
@@ -567,7 +569,8 @@ mod tests {
         let (mut pool, first, second) = pool();
         let kept = pool.merge(first, second, &family());
         pool.fuse(1, &family());
-        let column: Vec<_> = pool.pieces_of(1).map(|(key, piece)| (key.name, piece.stats.clone(), piece.owner)).collect();
+        let column: Vec<_> =
+            pool.pieces_of(1).map(|(key, piece)| (key.name, piece.stats.clone(), piece.owner)).collect();
         assert_eq!(column, [(PieceName::Component(kept), Some(stats(7, -4.0)), kept)]);
     }
 }

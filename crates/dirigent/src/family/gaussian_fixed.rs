@@ -118,6 +118,15 @@ impl Conjugate for GaussianFixed {
         Some(self.noise_sd / 8192.0)
     }
 
+    fn parameters_len(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// The mean, about the offset.
+    fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
+        self.sample_params(stats, rng)
+    }
+
     /// ‖t‖² / 2σ²κ − D/2 ln κ, the constants of the family left out.
     fn log_normalizer(&self, stats: &Stats) -> f64 {
         let prior_rows = self.prior_rows();
@@ -190,6 +199,16 @@ impl Family for GaussianFixed {
             Row::Counts(_) => panic!("a Gaussian has dense rows"),
         };
         Some(if product > *threshold { Half::Right } else { Half::Left })
+    }
+
+    fn log_likelihood(&self, row: Row<'_>, mean: &[f64]) -> f64 {
+        let square = match row {
+            Row::F32(numbers) => self.squared_distance(numbers, mean.iter().copied()),
+            Row::F64(numbers) => self.squared_distance(numbers, mean.iter().copied()),
+            Row::Counts(_) => panic!("a Gaussian has dense rows"),
+        };
+        let variance = self.noise_sd.powi(2);
+        -0.5 * (self.stats_len() as f64 * libm::log(2.0 * PI * variance) + square / variance)
     }
 
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {

@@ -29,6 +29,10 @@ macro_rules! laws {
             laws::predictives_multiply_to_the_marginal_in_any_order(&$family);
         }
         #[test]
+        fn likelihoods_average_to_the_predictive() {
+            laws::likelihoods_average_to_the_predictive(&$family);
+        }
+        #[test]
         fn sampled_rows_have_the_predictive_law() {
             laws::sampled_rows_have_the_predictive_law(&$family);
         }
@@ -189,4 +193,25 @@ pub(super) fn sampled_rows_have_the_predictive_law<F: Family>(family: &F) {
     let variance = ratios.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / f64::from(n_draws);
     let bound = 5.0 * (variance / f64::from(n_draws)).sqrt();
     assert!((mean - 1.0).abs() < bound, "mean {mean} ± {bound}: suspect sample_params or sample_row");
+}
+
+/// The mean of f(x|φ)/f̄(x|S) over φ drawn from S is 1. 5 standard errors: false alarm below 1e-6.
+pub(super) fn likelihoods_average_to_the_predictive<F: Family>(family: &F) {
+    let rows = draw_rows(family, 6, 13);
+    let (stats, _) = summarise(family, &rows);
+    let table = table_of_rows(n_columns(&rows[0]), &rows);
+    let log_predictive = family.log_predictive(table.row(0), &stats);
+    let mut rng = stream(14);
+    let n_draws = 20_000;
+    let ratios: Vec<f64> = (0..n_draws)
+        .map(|_| {
+            let parameters = family.sample_parameters(&stats, &mut rng);
+            assert_eq!(parameters.len(), family.parameters_len(), "suspect parameters_len");
+            libm::exp(family.log_likelihood(table.row(0), &parameters) - log_predictive)
+        })
+        .collect();
+    let mean = ratios.iter().sum::<f64>() / f64::from(n_draws);
+    let variance = ratios.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / f64::from(n_draws);
+    let bound = 5.0 * (variance / f64::from(n_draws)).sqrt();
+    assert!((mean - 1.0).abs() < bound, "mean {mean} ± {bound}: suspect sample_parameters or log_likelihood");
 }

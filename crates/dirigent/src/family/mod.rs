@@ -35,6 +35,12 @@ pub trait Conjugate: Send + Sync {
         None
     }
 
+    /// The length of what [`Conjugate::sample_parameters`] draws.
+    fn parameters_len(&self) -> usize;
+
+    /// Draws φ from its posterior given the rows (from the prior given none), as plain numbers that can travel.
+    fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64>;
+
     /// The statistics of no rows.
     fn empty_stats(&self) -> Stats {
         Stats::empty_dense(self.stats_len())
@@ -89,6 +95,9 @@ pub trait Family: Conjugate {
         let _ = (row, cut);
         None
     }
+
+    /// log f(x|φ) for parameters as [`Conjugate::sample_parameters`] draws them.
+    fn log_likelihood(&self, row: Row<'_>, parameters: &[f64]) -> f64;
 
     /// Draws the parameters from their posterior given the rows (from the prior given none).
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Self::Params;

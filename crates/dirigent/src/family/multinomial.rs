@@ -148,6 +148,15 @@ impl Conjugate for Multinomial {
         true
     }
 
+    fn parameters_len(&self) -> usize {
+        self.n_words
+    }
+
+    /// The logarithm of each word's probability.
+    fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
+        self.sample_params(stats, rng)
+    }
+
     /// Σ_w [ln Γ(γ+n_w) − ln Γ(γ)] − ln Γ(Vγ+n): words that do not occur add nothing.
     fn log_normalizer(&self, stats: &Stats) -> f64 {
         with_rises(self.smoothing, |rises| {
@@ -229,6 +238,10 @@ impl Family for Multinomial {
             .sum();
         let before = self.total_smoothing() + total;
         of_words - log_gamma(before + counts.total() as f64) + log_gamma(before)
+    }
+
+    fn log_likelihood(&self, row: Row<'_>, log_probabilities: &[f64]) -> f64 {
+        counts_of(row).iter().map(|(word, count)| f64::from(count) * log_probabilities[word as usize]).sum()
     }
 
     fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::slice::{self, ReplyHead, SlicePush, SliceReply};
 use super::wire::{HalvesList, PartsList, StatsList};
 use super::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told};
 use crate::consolidate::ComponentId;
@@ -40,6 +41,10 @@ pub enum Message {
     Rejoin,
     /// Worker to driver.
     ShownLabels(ShownLabels),
+    /// Worker to coordinator, in the slice sampler.
+    SlicePush(SlicePush),
+    /// Coordinator to worker, in the slice sampler.
+    SliceReply(SliceReply),
     /// Statistics, for a receiver that has no plan yet and cannot read them: they were meant for an earlier life of it.
     Untimely,
 }
@@ -53,9 +58,20 @@ enum Kind {
     Reply,
     Rejoin,
     ShownLabels,
+    SlicePush,
+    SliceReply,
 }
 
-const KINDS: [Kind; 6] = [Kind::Hello, Kind::Push, Kind::Plan, Kind::Reply, Kind::Rejoin, Kind::ShownLabels];
+const KINDS: [Kind; 8] = [
+    Kind::Hello,
+    Kind::Push,
+    Kind::Plan,
+    Kind::Reply,
+    Kind::Rejoin,
+    Kind::ShownLabels,
+    Kind::SlicePush,
+    Kind::SliceReply,
+];
 
 /// A push on the wire.
 #[derive(Serialize, Deserialize)]
@@ -97,11 +113,7 @@ pub fn encode_snapshot(snapshot: &Snapshot, step: Option<f64>) -> Arc<[u8]> {
         },
         halves: HalvesList::pack(&told, step),
     };
-    let mut bytes = vec![0; 4];
-    body(&message, told.iter().any(|told| is_sparse(&told.total)), &mut bytes);
-    let checksum = crc32fast::hash(&bytes[4..]);
-    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
-    bytes.into()
+    seal_shared(&message, told.iter().any(|told| is_sparse(&told.total)))
 }
 
 /// A reply, with the snapshot that was encoded once.
@@ -133,6 +145,11 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
             frame(stamp, Kind::Push, &body, has_counts)
         }
         Message::Reply(reply, snapshot) => encode_reply(stamp, reply, &encode_snapshot(snapshot, None)),
+        Message::SlicePush(push) => {
+            let (body, has_counts) = slice::pack_push(push);
+            frame(stamp, Kind::SlicePush, &body, has_counts)
+        }
+        Message::SliceReply(reply) => slice::encode_any(stamp, reply),
         Message::Untimely => panic!("only a receiver finds a message untimely"),
     }
 }
@@ -145,7 +162,12 @@ pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Result<(Stamp, Message
         Kind::Plan => Message::Plan(read(payload)?),
         Kind::Rejoin => Message::Rejoin,
         Kind::ShownLabels => Message::ShownLabels(read(payload)?),
-        Kind::Push | Kind::Reply if stats_len.is_none() => Message::Untimely,
+        Kind::Push | Kind::Reply | Kind::SlicePush | Kind::SliceReply if stats_len.is_none() => Message::Untimely,
+        Kind::SlicePush => Message::SlicePush(slice::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
+        Kind::SliceReply => {
+            let shared = frame.shared.as_ref();
+            Message::SliceReply(slice::decode_reply(read(payload)?, shared, stats_len.unwrap_or(0))?)
+        }
         Kind::Push => Message::Push(unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
         Kind::Reply => {
             let shared = frame.shared.as_ref().ok_or_else(|| broken("a reply without its snapshot"))?;
@@ -173,11 +195,7 @@ fn unpack_push(body: PushBody, stats_len: usize) -> Result<Push> {
 }
 
 fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Result<Snapshot> {
-    let (checksum, payload) = bytes.split_first_chunk::<4>().ok_or_else(|| broken("cut short"))?;
-    if crc32fast::hash(payload) != u32::from_le_bytes(*checksum) {
-        return Err(broken("the checksum does not fit").into());
-    }
-    let body: SnapshotBody = read(payload)?;
+    let body: SnapshotBody = open_shared(bytes)?;
     let another_family = || broken("statistics of another family");
     let totals = body.totals.unpack(stats_len).ok_or_else(another_family)?;
     let halves = body.halves.unpack(&totals, stats_len).ok_or_else(another_family)?;
@@ -256,7 +274,30 @@ fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
     }
 }
 
-fn broken(what: &str) -> InputError {
+/// The part of a frame that receivers share, with a checksum of its own.
+pub(super) fn seal_shared(message: &impl Serialize, compress: bool) -> Arc<[u8]> {
+    let mut bytes = vec![0; 4];
+    body(message, compress, &mut bytes);
+    let checksum = crc32fast::hash(&bytes[4..]);
+    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
+    bytes.into()
+}
+
+/// Reads what [`seal_shared`] wrote.
+pub(super) fn open_shared<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let (checksum, payload) = bytes.split_first_chunk::<4>().ok_or_else(|| broken("cut short"))?;
+    if crc32fast::hash(payload) != u32::from_le_bytes(*checksum) {
+        return Err(broken("the checksum does not fit").into());
+    }
+    read(payload)
+}
+
+/// The part of a slice reply that is for one worker.
+pub(super) fn slice_reply_frame(stamp: Stamp, head: &ReplyHead) -> Frame {
+    frame(stamp, Kind::SliceReply, head, false)
+}
+
+pub(super) fn broken(what: &str) -> InputError {
     InputError::new(format!("a broken frame: {what}"))
 }
 
@@ -285,7 +326,7 @@ mod tests {
     fn messages() -> Vec<Message> {
         let push = Push {
             base_version: 4,
-            joining: Some(Joining { cycle: 3, alpha: 0.7, stride: 4 }),
+            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7, stride: 4 }),
             contributions: vec![
                 (id(1), Part::Whole(dense(3, [0.5, -1e300]))),
                 (id(4), Part::Halved { generation: 3, halves: [dense(2, [0.5, 1.0]), dense(1, [0.0, 0.1])] }),
@@ -296,8 +337,11 @@ mod tests {
             sum_log_base: Some(-1.5),
         };
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
-        let counts =
-            Push { contributions: vec![(id(2), Part::Whole(sparse(2, &[(0, 4), (1, 1)])))], births: vec![], ..push.clone() };
+        let counts = Push {
+            contributions: vec![(id(2), Part::Whole(sparse(2, &[(0, 4), (1, 1)])))],
+            births: vec![],
+            ..push.clone()
+        };
         let known = Halves::Known { generation: 2, stats: [dense(1, [0.25, 1.0]), dense(2, [0.75, 1.0])] };
         let told = |total, halves| Some(Told { total, halves });
         let components = vec![
@@ -318,7 +362,7 @@ mod tests {
         let survey = Survey::of(&shard);
         let model = Model::resolve(&ModelOptions::default(), &survey).unwrap();
         let kernel = Kernel::Portable;
-        let plan = Plan { model, kernel, seed: 3, chain: 1, sweeps_per_cycle: 1, shows_labels: true };
+        let plan = Plan { model, kernel, seed: 3, chain: 1, sweeps_per_cycle: 1, shows_labels: true, n_rows: 2 };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
         for message in [Message::Hello(Hello { survey, kernel }), Message::Plan(plan), Message::ShownLabels(labels)] {
             assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));

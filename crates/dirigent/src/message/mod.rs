@@ -5,6 +5,7 @@
 //! ```
 
 pub mod codec;
+pub mod slice;
 mod wire;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub struct Plan {
     pub sweeps_per_cycle: u32,
     /// Whether workers show their labels to the driver after every cycle.
     pub shows_labels: bool,
+    /// The number of rows of all workers together.
+    pub n_rows: u64,
 }
 
 impl Plan {
@@ -76,13 +79,15 @@ pub struct Push {
     pub births: Vec<(u64, Stats)>,
     /// Rows that changed their component since the last push.
     pub moved: u64,
-    /// Σ log h(x) over the rows that take part, where that is news.
+    /// Σ log h(x) over the rows that take part, where more do than before.
     pub sum_log_base: Option<f64>,
 }
 
 /// What a worker that joins says beside its contributions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Joining {
+    /// Σ log h(x) over its rows that take part.
+    pub sum_log_base: f64,
     /// The cycle and the α it knows, for a coordinator that must be rebuilt.
     pub cycle: u64,
     /// The concentration it knows.

@@ -212,9 +212,7 @@ impl HalvesList {
             let generation = u32::try_from(head.saturating_sub(1) / 2).ok()?;
             Some(match head {
                 0 => Halves::Resting,
-                head if is_known(head) => {
-                    Halves::Known { generation, stats: [stats.next()?, stats.next()?] }
-                }
+                head if is_known(head) => Halves::Known { generation, stats: [stats.next()?, stats.next()?] },
                 _ => Halves::Fresh { generation },
             })
         };
@@ -283,9 +281,9 @@ fn differences(
             Stats { count, sums: Sums::Dense(sums.iter().zip(multiples).map(sum).collect()) }
         };
         match Likeness::of(total.count, [left, right]) {
-            Likeness::One => halves.extend([left, right].map(|count| {
-                if count > 0 { (*total).clone() } else { Stats::empty_dense(stats_len) }
-            })),
+            Likeness::One => halves.extend(
+                [left, right].map(|count| if count > 0 { (*total).clone() } else { Stats::empty_dense(stats_len) }),
+            ),
             Likeness::Complete => {
                 let multiples = multiples.next()?;
                 halves.push(half(left, -(right as f64) * of_total, multiples));
@@ -347,9 +345,8 @@ mod tests {
     #[test]
     fn halves_survive_to_within_half_a_step() {
         let dense = |count, sums: [f64; 2]| Stats { count, sums: Sums::Dense(sums.into()) };
-        let told = |total: Stats, left, right| {
-            Told { total, halves: Halves::Known { generation: 1, stats: [left, right] } }
-        };
+        let told =
+            |total: Stats, left, right| Told { total, halves: Halves::Known { generation: 1, stats: [left, right] } };
         let list = [
             told(dense(1_000_001, [5.0e6, -2.0e6]), dense(1_000_000, [5.0e6, -2.0e6]), dense(1, [30.0, 0.5])),
             told(dense(10, [1.0, 2.0]), dense(4, [2.0, 1.0]), dense(5, [-1.0, 1.5])),
@@ -362,7 +359,8 @@ mod tests {
         let back = HalvesList::pack(&told, Some(step)).unpack(&totals, 2).unwrap();
         for (before, after) in list.iter().zip(&back) {
             assert_eq!(before.halves.generation(), after.generation());
-            let (Halves::Known { stats: before, .. }, Halves::Known { stats: after, .. }) = (&before.halves, after) else {
+            let (Halves::Known { stats: before, .. }, Halves::Known { stats: after, .. }) = (&before.halves, after)
+            else {
                 continue;
             };
             for (before, after) in before.iter().zip(after) {

@@ -136,6 +136,14 @@ impl Observer for Listener<'_> {
         self.n_draws += 1;
         self.observer.on_draw(state)
     }
+
+    fn watches_states(&self) -> bool {
+        self.observer.watches_states()
+    }
+
+    fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
+        self.observer.on_state(info, state);
+    }
 }
 
 fn diagnose(chains: &[Vec<Heard>], has_draws: bool, ends: Vec<ChainEnd>) -> Diagnostics {

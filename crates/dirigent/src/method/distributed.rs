@@ -6,6 +6,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use serde::Serialize;
+
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::simulated::{self, Respawn, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
@@ -30,6 +32,16 @@ pub enum Engine {
     Simulated(Box<Simulation>),
 }
 
+/// What draws are states of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DrawsFrom {
+    /// The method itself: fast, but an approximation where workers know of one another only once a cycle.
+    Fast,
+    /// The slice sampler, which takes over where the method has ended: exact.
+    Exact,
+}
+
 /// What a distributed run needs beside its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DistributedOptions {
@@ -41,6 +53,8 @@ pub struct DistributedOptions {
     pub engine: Engine,
     /// Labels to begin with, one a row.
     pub start: Option<Vec<u32>>,
+    /// What draws are states of.
+    pub draws_from: DrawsFrom,
     /// Seconds on the engine's clock after which the run ends, at the border of a cycle.
     pub time_limit: Option<f64>,
 }
@@ -58,7 +72,8 @@ pub fn run(
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
-    let mut collector = Collector::new(shards, options, truth, observer);
+    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let mut collector = Collector::new(shards, watching, truth, observer);
     let mut nodes = Nodes {
         shards,
         kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
@@ -154,15 +169,23 @@ impl Respawn<Coordinator, Worker> for Nodes<'_> {
     }
 }
 
+/// What a collector is to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watching {
+    pub(super) chain: u16,
+    pub(super) draws: Option<Draws>,
+    pub(super) time_limit: Option<f64>,
+}
+
 /// Collects what is only looked at.
-struct Collector<'a> {
+pub(super) struct Collector<'a> {
     /// The first row of each shard.
-    first_rows: Vec<usize>,
+    pub(super) first_rows: Vec<usize>,
     chain: u16,
     draws: Option<Draws>,
     time_limit: Option<f64>,
     /// As it was first foreseen, whichever coordinator did.
-    ending: Rc<Cell<Option<Ending>>>,
+    pub(super) ending: Rc<Cell<Option<Ending>>>,
     truth: Option<&'a [u32]>,
     observer: &'a mut dyn Observer,
     /// The component of each row, as last shown.
@@ -175,9 +198,9 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(
+    pub(super) fn new(
         shards: &[Shard],
-        options: &DistributedOptions,
+        watching: Watching,
         truth: Option<&'a [u32]>,
         observer: &'a mut dyn Observer,
     ) -> Self {
@@ -192,9 +215,9 @@ impl<'a> Collector<'a> {
             .collect();
         Self {
             first_rows,
-            chain: options.coordinator.chain,
-            draws: options.draws,
-            time_limit: options.time_limit,
+            chain: watching.chain,
+            draws: watching.draws,
+            time_limit: watching.time_limit,
             ending: Rc::default(),
             truth,
             observer,
@@ -225,7 +248,7 @@ impl<'a> Collector<'a> {
     }
 
     /// What came out but for the components' statistics, and the ids of the components in the order of their numbers.
-    fn finish(mut self) -> Result<(Outcome, Vec<ComponentId>)> {
+    pub(super) fn finish(mut self) -> Result<(Outcome, Vec<ComponentId>)> {
         self.pass_on()?;
         let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
         if missing > 0 {

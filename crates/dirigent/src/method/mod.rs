@@ -5,15 +5,20 @@
 //! | [`cgs`] | none: one worker | |
 //! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
 //! | Async ([`distributed`]) | progressive | asynchronous |
+//! | Dirigent ([`distributed`]) | progressive, with splits and merges | synchronous |
+//! | SliceMR ([`mod@slice`]) | none: weights and parameters are drawn | synchronous |
 
 pub mod advice;
 pub mod best;
 pub mod cgs;
 pub mod chains;
 pub mod distributed;
+mod finish;
+pub mod slice;
 
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
-use self::distributed::DistributedOptions;
+use self::distributed::{DistributedOptions, DrawsFrom};
+use self::slice::SliceOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
@@ -29,6 +34,8 @@ pub enum MethodOptions {
     Cgs(CgsOptions),
     /// A coordinator and workers.
     Distributed(DistributedOptions),
+    /// The exact slice sampler.
+    Slice(SliceOptions),
 }
 
 impl MethodOptions {
@@ -37,6 +44,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.cycles,
             Self::Distributed(options) => options.coordinator.cycles,
+            Self::Slice(options) => options.coordinator.cycles,
         }
     }
 
@@ -45,6 +53,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.draws,
             Self::Distributed(options) => options.draws,
+            Self::Slice(options) => options.draws,
         }
     }
 
@@ -53,6 +62,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.time_limit,
             Self::Distributed(options) => options.time_limit,
+            Self::Slice(options) => options.time_limit,
         }
     }
 
@@ -65,6 +75,7 @@ impl MethodOptions {
             Self::Distributed(options) => {
                 (options.coordinator.chain, options.time_limit) = (chain, time_limit);
             }
+            Self::Slice(options) => (options.coordinator.chain, options.time_limit) = (chain, time_limit),
         }
         options
     }
@@ -74,6 +85,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.seed,
             Self::Distributed(options) => options.coordinator.seed,
+            Self::Slice(options) => options.coordinator.seed,
         }
     }
 
@@ -82,6 +94,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.kernel,
             Self::Distributed(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
+            Self::Slice(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
         }
     }
 
@@ -90,6 +103,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(_) => 1,
             Self::Distributed(options) => options.coordinator.n_workers as usize,
+            Self::Slice(options) => options.coordinator.n_workers as usize,
         }
     }
 
@@ -122,7 +136,15 @@ pub fn run(
     match options {
         MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
         MethodOptions::Distributed(distributed) => {
-            let (outcome, totals) = distributed::run(&options.shards(rows), distributed, truth, observer)?;
+            let shards = options.shards(rows);
+            let (outcome, totals) = match (distributed.draws, distributed.draws_from) {
+                (Some(draws), DrawsFrom::Exact) => finish::run(&shards, distributed, draws, truth, observer)?,
+                _ => distributed::run(&shards, distributed, truth, observer)?,
+            };
+            Ok((outcome, Some(totals)))
+        }
+        MethodOptions::Slice(slice) => {
+            let (outcome, totals) = slice::run(&options.shards(rows), slice, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
     }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Coordinator, RowLabel, Worker};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
-use crate::halves::Half;
 use crate::family::{Conjugate, Family};
+use crate::halves::Half;
 use crate::message::codec::{Message, decode};
 use crate::message::{Snapshot, Stamp};
 use crate::model::Model;
@@ -44,8 +44,10 @@ impl Witness {
             let moved: HashMap<(PieceName, Half), Place> =
                 reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
             let labels = self.labels.get(&stamp).ok_or_else(|| format!("{stamp:?} was absorbed but never pushed"))?;
-            let named: Vec<Option<Place>> =
-                labels.iter().map(|label| label.as_ref().and_then(|label| translate(label, &moved, &snapshot))).collect();
+            let named: Vec<Option<Place>> = labels
+                .iter()
+                .map(|label| label.as_ref().and_then(|label| translate(label, &moved, &snapshot)))
+                .collect();
             let recomputed = recompute(&plan.model, shard, &named);
             self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
         }

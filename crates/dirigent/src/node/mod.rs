@@ -5,12 +5,14 @@
 
 pub mod conservation;
 mod coordinator;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod warm_up;
 mod worker;
 
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
 pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 

@@ -172,8 +172,13 @@ impl Worker {
         // halves are dropped: they were of another life
         work.generations.clear();
         work.sampler.set_halves(vec![None; work.sampler.labels().len()]);
-        let joining = Joining { cycle: work.cycle, alpha: work.alpha, stride: work.stride as u32 };
-        let push = Push { sum_log_base: Some(work.sampler.sum_log_base()), ..work.push(0, Some(joining)) };
+        let joining = Joining {
+            sum_log_base: work.sampler.sum_log_base(),
+            cycle: work.cycle,
+            alpha: work.alpha,
+            stride: work.stride as u32,
+        };
+        let push = work.push(0, Some(joining));
         self.send_push(push, out);
     }
 
@@ -251,8 +256,14 @@ impl Work {
     /// What has changed since the last answered push, or everything when joining. Slots without a name that have rows are births.
     fn push(&mut self, moved: u64, joining: Option<Joining>) -> Push {
         let contributions = self.contributions();
-        let mut push =
-            Push { base_version: self.base_version, joining, contributions: Vec::new(), births: Vec::new(), moved, sum_log_base: None };
+        let mut push = Push {
+            base_version: self.base_version,
+            joining,
+            contributions: Vec::new(),
+            births: Vec::new(),
+            moved,
+            sum_log_base: None,
+        };
         for (slot, part) in contributions.iter().enumerate() {
             let name = self.names.get(slot).copied();
             match name {
@@ -330,7 +341,8 @@ impl Work {
             })
             .unzip();
         let own = Own::new(&self.pushed, &places, &snapshot);
-        let local: Vec<Stats> = snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
+        let local: Vec<Stats> =
+            snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
         let stride = if reply.is_last { 1 } else { reply.stride.max(1) as usize };
         let (labels, halves) = self.sample_rows(stride, labels, halves);
         self.sampler.load(&local);
@@ -444,7 +456,11 @@ impl Work {
     /// Also of rows that do not yet take part, which are in no component.
     fn labels_of_all_rows(&self) -> Vec<u32> {
         let mut labels = vec![UNASSIGNED; self.shard.n_rows()];
-        labels.iter_mut().step_by(self.stride).zip(self.sampler.labels()).for_each(|(label, sampled)| *label = *sampled);
+        labels
+            .iter_mut()
+            .step_by(self.stride)
+            .zip(self.sampler.labels())
+            .for_each(|(label, sampled)| *label = *sampled);
         labels
     }
 }
@@ -459,11 +475,7 @@ struct Own {
 }
 
 impl Own {
-    fn new(
-        pushed: &[Part],
-        places: &[[Option<(usize, Option<Half>)>; 2]],
-        snapshot: &[(ComponentId, Told)],
-    ) -> Self {
+    fn new(pushed: &[Part], places: &[[Option<(usize, Option<Half>)>; 2]], snapshot: &[(ComponentId, Told)]) -> Self {
         let empty = snapshot.first().map_or_else(Stats::empty_counts, |(_, told)| match &told.total.sums {
             Sums::Dense(sums) => Stats::empty_dense(sums.len()),
             Sums::Counts(_) => Stats::empty_counts(),
@@ -494,10 +506,11 @@ impl Own {
     /// What a push would have to differ from to be worth saying.
     fn answered(self, generations: &[Option<u32>]) -> Vec<Option<Part>> {
         let slots = self.totals.into_iter().zip(self.halves).zip(self.has_unset).zip(generations);
-        let part = |(((total, halves), has_unset), generation): (((Stats, [Stats; 2]), bool), &Option<u32>)| match generation
-        {
-            None => Some(Part::Whole(total)),
-            Some(generation) => (!has_unset).then_some(Part::Halved { generation: *generation, halves }),
+        let part = |(((total, halves), has_unset), generation): (((Stats, [Stats; 2]), bool), &Option<u32>)| {
+            match generation {
+                None => Some(Part::Whole(total)),
+                Some(generation) => (!has_unset).then_some(Part::Halved { generation: *generation, halves }),
+            }
         };
         slots.map(part).collect()
     }

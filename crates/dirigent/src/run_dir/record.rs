@@ -197,10 +197,16 @@ impl RunOptions {
         let (alpha, seed) = match options {
             MethodOptions::Cgs(options) => (options.alpha, options.seed),
             MethodOptions::Distributed(options) => (options.coordinator.alpha, options.coordinator.seed),
+            MethodOptions::Slice(options) => (options.coordinator.alpha, options.coordinator.seed),
         };
         let distributed = match options {
-            MethodOptions::Cgs(_) => None,
+            MethodOptions::Cgs(_) | MethodOptions::Slice(_) => None,
             MethodOptions::Distributed(options) => Some(options),
+        };
+        let engine = match options {
+            MethodOptions::Cgs(_) => None,
+            MethodOptions::Distributed(options) => Some(&options.engine),
+            MethodOptions::Slice(options) => Some(&options.engine),
         };
         Self {
             method,
@@ -219,21 +225,22 @@ impl RunOptions {
             splits: distributed.map(|options| options.coordinator.splits),
             schedule: distributed.map(|options| options.coordinator.schedule),
             sweeps_per_cycle: distributed.map(|options| options.coordinator.sweeps_per_cycle),
-            engine: distributed.map(|options| match options.engine {
+            engine: engine.map(|engine| match engine {
                 Engine::Threads(_) => "threads",
                 Engine::Simulated(_) => "simulated",
             }),
-            threads: distributed.and_then(|options| match options.engine {
-                Engine::Threads(threads) => Some(threads),
+            threads: engine.and_then(|engine| match engine {
+                Engine::Threads(threads) => Some(*threads),
                 Engine::Simulated(_) => None,
             }),
-            simulation: distributed.and_then(|options| match &options.engine {
+            simulation: engine.and_then(|engine| match engine {
                 Engine::Threads(_) => None,
                 Engine::Simulated(simulation) => Some((**simulation).clone()),
             }),
             has_start: match options {
                 MethodOptions::Cgs(options) => options.start.is_some(),
                 MethodOptions::Distributed(options) => options.start.is_some(),
+                MethodOptions::Slice(options) => options.start.is_some(),
             },
             draws,
             point: Point::default(),

@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use super::draw::{Choice, Draw};
-use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
 use super::halves::{LocalHalves, Place, RowHalves};
+use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
 use super::predict::{self, NewComponent, Prediction};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
 use crate::family::{Conjugate as _, Family};

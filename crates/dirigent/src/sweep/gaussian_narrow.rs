@@ -246,11 +246,8 @@ impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
 
     #[inline(always)]
     fn log_half_weights(&self, _in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
-        let shared = Shared {
-            prior_rows: self.prior_rows,
-            half_precision: self.half_precision,
-            log_bases: &self.log_bases,
-        };
+        let shared =
+            Shared { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases };
         self.halves.log_weights(shared, &self.row, slot, taken_out)
     }
 

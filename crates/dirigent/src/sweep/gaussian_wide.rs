@@ -14,17 +14,14 @@ use super::batch::{Scorer, mask};
 use super::gaussian_halves::{GaussianHalves, Shared};
 use super::kernel::{Arithmetic, LANES};
 use super::log_base::LogBases;
+use super::tile::{CHUNK, TILE, dot, tile};
 use crate::family::{Conjugate, GaussianFixed};
 use crate::halves::Half;
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
 
-/// Rows of one tile of the product: 6 × 16 sums stay in registers.
-const TILE: usize = 6;
 /// Rows of a batch: their tiles and scores stay in the second-level cache.
 const BATCH: usize = 8 * TILE;
-/// Columns that are summed on their own before they join the total: short sums round less.
-const CHUNK: usize = 64;
 /// Weights with a larger share are recomputed in double precision; the more columns, the coarser single precision is.
 const REFINE_ABOVE: f64 = 0.02;
 const REFINE_ABOVE_MANY_COLUMNS: f64 = 0.001;
@@ -228,66 +225,6 @@ impl GaussianWideScorer {
     }
 }
 
-/// A dot product in eight independent sums, so that it vectorises without reordering by the compiler.
-#[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0; 8];
-    for (a, b) in eights_a.iter().zip(eights_b) {
-        for lane in 0..8 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
-}
-
-/// One tile of the product, on top of the constants.
-#[inline(always)]
-fn tile<A: Arithmetic>(
-    rows: &[[f32; TILE]],
-    panel: &[[f32; LANES]],
-    constants: &[f32; LANES],
-    scales: &[f32; LANES],
-    row_squares: &[f32; TILE],
-) -> [[f32; LANES]; TILE] {
-    let mut total = [[0.0; LANES]; TILE];
-    for row in 0..TILE {
-        for lane in 0..LANES {
-            total[row][lane] = A::mul_add(row_squares[row], scales[lane], constants[lane]);
-        }
-    }
-    if rows.len() <= CHUNK {
-        return multiply_add::<A>(rows, panel, total);
-    }
-    for (rows, panel) in rows.chunks(CHUNK).zip(panel.chunks(CHUNK)) {
-        let part = multiply_add::<A>(rows, panel, [[0.0; LANES]; TILE]);
-        for row in 0..TILE {
-            for lane in 0..LANES {
-                total[row][lane] += part[row][lane];
-            }
-        }
-    }
-    total
-}
-
-#[inline(always)]
-fn multiply_add<A: Arithmetic>(
-    rows: &[[f32; TILE]],
-    panel: &[[f32; LANES]],
-    mut sums: [[f32; LANES]; TILE],
-) -> [[f32; LANES]; TILE] {
-    for (x, means) in rows.iter().zip(panel) {
-        for row in 0..TILE {
-            for lane in 0..LANES {
-                sums[row][lane] = A::mul_add(x[row], means[lane], sums[row][lane]);
-            }
-        }
-    }
-    sums
-}
-
 impl Scorer for GaussianWideScorer {
     type Family = GaussianFixed;
 
@@ -388,11 +325,8 @@ impl Scorer for GaussianWideScorer {
 
     #[inline(always)]
     fn log_half_weights(&self, in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
-        let shared = Shared {
-            prior_rows: self.prior_rows,
-            half_precision: self.half_precision,
-            log_bases: &self.log_bases,
-        };
+        let shared =
+            Shared { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases };
         self.halves.log_weights(shared, self.row(in_batch), slot, taken_out)
     }
 

@@ -18,8 +18,10 @@ mod multinomial;
 mod multinomial_halves;
 mod predict;
 pub mod reference;
+pub mod slice;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod word_table;
 
 pub use halves::LocalHalves;

@@ -7,7 +7,7 @@ use dirigent::family::{OwnedRow, table_of_rows};
 use dirigent::method::cgs::log_joint_of_labels;
 use dirigent::model::Model;
 use dirigent::rows::Shard;
-use dirigent::special::log_sum_exp;
+use dirigent::special::{log_gamma, log_sum_exp};
 
 /// The exact posterior over all partitions of a shard's rows.
 pub struct Enumeration {
@@ -32,6 +32,44 @@ impl Enumeration {
         let total = log_sum_exp(&logs);
         let probabilities = logs.iter().map(|log| libm::exp(log - total));
         Self { n_rows: shard.n_rows(), partitions: partitions.into_iter().zip(probabilities).collect() }
+    }
+
+    /// The same with α unknown, under its Gamma(1, 1) hyper-prior: α^K Γ(α)/Γ(α+n) integrated over α.
+    pub fn integrated(model: &Model, shard: &Shard) -> Self {
+        let n = shard.n_rows();
+        let grid: Vec<f64> = (1..40_000).map(|step| f64::from(step) * 1e-3).collect();
+        let log_integral = |k: usize| {
+            let log_density = |a: f64| k as f64 * libm::log(a) + log_gamma(a) - log_gamma(a + n as f64) - a;
+            log_sum_exp(&grid.iter().map(|&alpha| log_density(alpha)).collect::<Vec<_>>())
+        };
+        let log_prior: Vec<f64> = (0..=n).map(|k| if k == 0 { 0.0 } else { log_integral(k) }).collect();
+        let partitions = partitions_of(n);
+        // at α = 1 the prior of a partition depends on n alone, so what differs is the rest
+        let log_joint = |labels: &Vec<u32>| {
+            let k = labels.iter().max().map_or(0, |&largest| largest as usize + 1);
+            log_joint_of_labels(shard, model, 1.0, labels) + log_prior[k]
+        };
+        let logs: Vec<f64> = partitions.iter().map(log_joint).collect();
+        let total = log_sum_exp(&logs);
+        let probabilities = logs.iter().map(|log| libm::exp(log - total));
+        Self { n_rows: n, partitions: partitions.into_iter().zip(probabilities).collect() }
+    }
+
+    /// The largest error of a probability, in standard errors: of every K and of every pair of rows being together. The standard errors
+    /// are those of the draws as they are, with the autocorrelation time of each.
+    pub fn largest_z(&self, draws: &[Vec<u32>]) -> f64 {
+        let (exact_k, exact_pairs) = self.weigh(self.partitions.iter().map(|(labels, p)| (labels.as_slice(), *p)));
+        let n = self.n_rows;
+        let of_k = |k: usize| {
+            let series = draws.iter().map(|labels| labels.iter().max().map_or(0, |&largest| largest as usize + 1) == k);
+            (series.collect::<Vec<bool>>(), exact_k[k])
+        };
+        let of_pair = |(a, b): (usize, usize)| {
+            (draws.iter().map(|labels| labels[a] == labels[b]).collect::<Vec<bool>>(), exact_pairs[a * n + b])
+        };
+        let pairs = (0..n).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let statistics = (1..=n).map(of_k).chain(pairs.map(of_pair));
+        statistics.map(|(series, exact)| z_score(&series, exact)).fold(0.0, f64::max)
     }
 
     fn law_of_k(&self) -> Vec<f64> {
@@ -71,6 +109,31 @@ impl Enumeration {
         let of_k = self.law_of_k().into_iter().fold(0.0, f64::max);
         assert!(largest < 0.5 && of_k < 0.7, "too easy: mode {largest}, K {of_k}");
     }
+}
+
+/// How many standard errors a series' mean is from a probability. What is too rare to judge by is passed over.
+fn z_score(series: &[bool], exact: f64) -> f64 {
+    let n = series.len() as f64;
+    let variance = exact * (1.0 - exact);
+    if variance * n < 100.0 {
+        return 0.0;
+    }
+    let mean = series.iter().filter(|is_so| **is_so).count() as f64 / n;
+    let centred: Vec<f64> = series.iter().map(|&is_so| f64::from(u8::from(is_so)) - mean).collect();
+    // the autocorrelation time: pairs of neighbouring autocorrelations are added up as long as they are positive (Geyer 1992)
+    let correlation = |lag: usize| {
+        let products = centred.iter().zip(&centred[lag..]).map(|(a, b)| a * b);
+        products.sum::<f64>() / (n * variance)
+    };
+    let mut time = -1.0;
+    for lag in (0..500).step_by(2) {
+        let pair = correlation(lag) + correlation(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        time += 2.0 * pair;
+    }
+    (mean - exact).abs() / (time.max(0.1) * variance / n).sqrt()
 }
 
 /// All partitions of n rows: labels in which each new number is the smallest unused one.

@@ -9,8 +9,8 @@ use crate::consolidate::{
     ComponentId, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive, splits,
 };
 use crate::family::log_joint;
-use crate::message::codec::{encode_reply, encode_snapshot};
 use crate::halves::{Half, Part};
+use crate::message::codec::{encode_reply, encode_snapshot};
 use crate::message::{Moved, Push, Reply, Snapshot, Stamp, Told};
 use crate::model::Alpha;
 use crate::node::{Address, CycleReport, Outbox, WarmUp};
@@ -80,12 +80,12 @@ impl Coordinator {
     fn enter(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
         let mut births = Vec::new();
         for (shard, (stamp, push)) in pushes {
-            if push.joining.is_some() {
+            if let Some(joining) = push.joining {
                 self.pool.take_out(shard);
                 let member = Member {
                     incarnation: stamp.incarnation,
                     sequence: 0,
-                    sum_log_base: 0.0,
+                    sum_log_base: joining.sum_log_base,
                     reply: None,
                 };
                 self.members.insert(shard, member);
@@ -123,7 +123,9 @@ impl Coordinator {
         // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
         let consolidation = if self.has_closed { Consolidation::Progressive } else { self.options.consolidation };
         self.since_report += match consolidation {
-            Consolidation::Progressive if self.options.splits => progressive::absorb_near(pool, births, family, alpha, rng),
+            Consolidation::Progressive if self.options.splits => {
+                progressive::absorb_near(pool, births, family, alpha, rng)
+            }
             Consolidation::Progressive => progressive::absorb(pool, births, family, alpha, rng),
             Consolidation::Pooled => pooled::absorb(pool, births, family, alpha, rng),
             Consolidation::Hungarian => hungarian::absorb(pool, births, family, alpha),
@@ -239,8 +241,7 @@ impl Coordinator {
     /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
     fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
         let (version, step) = if is_last { (0, None) } else { (version, family_of(&self.plan).snapshot_step()) };
-        let news =
-            |(id, (told, since)): (&ComponentId, &(Told, u64))| (*id, (*since > version).then(|| told.clone()));
+        let news = |(id, (told, since)): (&ComponentId, &(Told, u64))| (*id, (*since > version).then(|| told.clone()));
         let components = self.told.iter().map(news).collect();
         encode_snapshot(&Snapshot { version: self.version, components }, step)
     }

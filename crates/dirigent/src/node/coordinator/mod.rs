@@ -292,7 +292,8 @@ impl Node for Coordinator {
     fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
         let cycles_apart = 1 + self.told.len() as u64 / COMPONENTS_A_CYCLE;
         // with splits, components that should be one or two are found at the close of a cycle
-        let is_due = !self.options.splits && self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64 * cycles_apart;
+        let is_due = !self.options.splits
+            && self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64 * cycles_apart;
         if !self.is_in_step() && is_due && !self.members.is_empty() && !self.is_closing() {
             self.n_absorbed_at_idle = self.n_absorbed;
             self.version += 1;

@@ -74,6 +74,7 @@ impl CoordinatorOptions {
             chain: self.chain,
             sweeps_per_cycle: self.sweeps_per_cycle,
             shows_labels: self.shows_labels,
+            n_rows: survey.n_rows,
         })
     }
 }

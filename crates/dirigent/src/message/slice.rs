@@ -1,0 +1,325 @@
+//! What the nodes of the slice sampler say to one another.
+//!
+//! ```text
+//! worker: Hello ─► coordinator: Plan ─► worker: SlicePush ─► coordinator: SliceReply (draw) ─► worker: labels, SlicePush ─► … ─► last
+//! ```
+//!
+//! Weights and parameters travel exactly, and are the same for all workers: they are encoded once.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec::{broken, open_shared, seal_shared};
+use super::wire::StatsList;
+use super::{Joining, Stamp};
+use crate::consolidate::ComponentId;
+use crate::error::Result;
+use crate::node::Frame;
+use crate::stats::{Stats, Sums};
+use crate::sweep::slice::DrawnComponents;
+
+/// All that a worker's rows contribute, and the smallest uniforms of their next slices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlicePush {
+    /// The round its uniforms are for: the next one.
+    pub round: u64,
+    /// Set by a worker that joins.
+    pub joining: Option<Joining>,
+    /// Rows that changed their component; `None` if labels were not drawn since the last push.
+    pub moved: Option<u64>,
+    /// The components with rows.
+    pub contributions: Vec<SliceContribution>,
+}
+
+/// What a worker's rows contribute to a component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceContribution {
+    /// The component.
+    pub id: ComponentId,
+    /// The statistics of the rows.
+    pub stats: Stats,
+    /// The smallest U that one of them will use in the next round.
+    pub smallest_uniform: f64,
+}
+
+/// The coordinator's answer to a push.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SliceReply {
+    /// The uniforms were for another round than the one that comes: say it again, for this one.
+    Again {
+        /// The round to come.
+        round: u64,
+    },
+    /// Draw labels from these.
+    Draw(SliceDraw),
+    /// The last word: show the labels and rest.
+    Last(SliceLast),
+}
+
+/// What labels are drawn from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceDraw {
+    /// Names the streams of the workers.
+    pub round: u64,
+    /// Cycles that are complete.
+    pub cycle: u64,
+    /// The concentration.
+    pub alpha: f64,
+    /// By falling weight.
+    pub ids: Vec<ComponentId>,
+    /// Their weights and parameters.
+    pub components: DrawnComponents,
+}
+
+/// The final state, from which each row's most probable component is read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceLast {
+    /// Cycles that are complete.
+    pub cycle: u64,
+    /// Components with rows.
+    pub components: Vec<(ComponentId, Stats)>,
+}
+
+/// A push on the wire.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PushBody {
+    round: u64,
+    joining: Option<Joining>,
+    moved: Option<u64>,
+    ids: Vec<ComponentId>,
+    smallest_uniforms: Vec<f64>,
+    stats: StatsList,
+}
+
+/// The part of a reply that is for one worker.
+#[derive(Serialize, Deserialize)]
+pub(super) enum ReplyHead {
+    Again { round: u64 },
+    Draw,
+    Last,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DrawBody {
+    round: u64,
+    cycle: u64,
+    alpha: f64,
+    ids: Vec<ComponentId>,
+    weights: Vec<f64>,
+    parameters: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LastBody {
+    cycle: u64,
+    ids: Vec<ComponentId>,
+    stats: StatsList,
+}
+
+fn is_sparse(stats: &Stats) -> bool {
+    matches!(stats.sums, Sums::Counts(_))
+}
+
+/// A push as it is sent, and whether it is worth compressing.
+pub(super) fn pack_push(push: &SlicePush) -> (PushBody, bool) {
+    let contributions = &push.contributions;
+    let body = PushBody {
+        round: push.round,
+        joining: push.joining,
+        moved: push.moved,
+        ids: contributions.iter().map(|contribution| contribution.id).collect(),
+        smallest_uniforms: contributions.iter().map(|contribution| contribution.smallest_uniform).collect(),
+        stats: StatsList::pack(contributions.iter().map(|contribution| &contribution.stats)),
+    };
+    (body, contributions.iter().any(|contribution| is_sparse(&contribution.stats)))
+}
+
+pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Result<SlicePush> {
+    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
+    if stats.len() != body.ids.len() || stats.len() != body.smallest_uniforms.len() {
+        return Err(broken("as many names and uniforms as statistics").into());
+    }
+    // a slice of no width would ask for components without end
+    if !body.smallest_uniforms.iter().all(|uniform| *uniform > 0.0 && *uniform <= 1.0) {
+        return Err(broken("a uniform that is none").into());
+    }
+    if !stats.iter().all(|stats| stats.count > 0) {
+        return Err(broken("a component without rows").into());
+    }
+    let named = body.ids.into_iter().zip(stats).zip(body.smallest_uniforms);
+    let contribution = |((id, stats), smallest_uniform)| SliceContribution { id, stats, smallest_uniform };
+    Ok(SlicePush {
+        round: body.round,
+        joining: body.joining,
+        moved: body.moved,
+        contributions: named.map(contribution).collect(),
+    })
+}
+
+/// What all workers are told, encoded once.
+#[derive(Debug, Clone)]
+pub struct SharedReply {
+    is_last: bool,
+    bytes: Arc<[u8]>,
+}
+
+/// Encodes what labels are drawn from.
+pub fn encode_draw(draw: &SliceDraw) -> SharedReply {
+    let body = DrawBody {
+        round: draw.round,
+        cycle: draw.cycle,
+        alpha: draw.alpha,
+        ids: draw.ids.clone(),
+        weights: draw.components.weights.clone(),
+        parameters: draw.components.parameters.clone(),
+    };
+    SharedReply { is_last: false, bytes: seal_shared(&body, false) }
+}
+
+/// Encodes the final state.
+pub fn encode_last(last: &SliceLast) -> SharedReply {
+    let body = LastBody {
+        cycle: last.cycle,
+        ids: last.components.iter().map(|(id, _)| *id).collect(),
+        stats: StatsList::pack(last.components.iter().map(|(_, stats)| stats)),
+    };
+    SharedReply { is_last: true, bytes: seal_shared(&body, last.components.iter().any(|(_, stats)| is_sparse(stats))) }
+}
+
+/// An answer with the part that was encoded once.
+pub fn encode_reply(stamp: Stamp, shared: &SharedReply) -> Frame {
+    let head = if shared.is_last { ReplyHead::Last } else { ReplyHead::Draw };
+    Frame { shared: Some(Arc::clone(&shared.bytes)), ..super::codec::slice_reply_frame(stamp, &head) }
+}
+
+/// Any answer.
+pub(super) fn encode_any(stamp: Stamp, reply: &SliceReply) -> Frame {
+    match reply {
+        SliceReply::Again { round } => super::codec::slice_reply_frame(stamp, &ReplyHead::Again { round: *round }),
+        SliceReply::Draw(draw) => encode_reply(stamp, &encode_draw(draw)),
+        SliceReply::Last(last) => encode_reply(stamp, &encode_last(last)),
+    }
+}
+
+pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Result<SliceReply> {
+    let shared = || shared.ok_or_else(|| broken("a reply without its shared part"));
+    Ok(match head {
+        ReplyHead::Again { round } => SliceReply::Again { round },
+        ReplyHead::Draw => SliceReply::Draw(unpack_draw(open_shared(shared()?)?)?),
+        ReplyHead::Last => {
+            let body: LastBody = open_shared(shared()?)?;
+            let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
+            if stats.len() != body.ids.len() {
+                return Err(broken("as many names as statistics").into());
+            }
+            SliceReply::Last(SliceLast { cycle: body.cycle, components: body.ids.into_iter().zip(stats).collect() })
+        }
+    })
+}
+
+fn unpack_draw(body: DrawBody) -> Result<SliceDraw> {
+    let n_components = body.ids.len();
+    let fits =
+        n_components > 0 && body.weights.len() == n_components && body.parameters.len().is_multiple_of(n_components);
+    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| *weight >= 0.0);
+    if !fits || !falls || !body.parameters.iter().all(|number| number.is_finite()) {
+        return Err(broken("weights and parameters that do not fit their components").into());
+    }
+    let components = DrawnComponents { weights: body.weights, parameters: body.parameters };
+    Ok(SliceDraw { round: body.round, cycle: body.cycle, alpha: body.alpha, ids: body.ids, components })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::codec::{Message, decode, encode};
+    use proptest::prelude::*;
+
+    const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
+
+    fn id(number: u64) -> ComponentId {
+        ComponentId { epoch: 1, number }
+    }
+
+    fn messages() -> Vec<Message> {
+        let dense = |count, sums: [f64; 2]| Stats { count, sums: Sums::Dense(sums.into()) };
+        let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
+        let push = |stats: Stats| SlicePush {
+            round: 4,
+            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7, stride: 1 }),
+            moved: None,
+            contributions: vec![SliceContribution { id: id(1), stats, smallest_uniform: 1e-9 }],
+        };
+        let components = DrawnComponents { weights: vec![0.6, 1.0 / 3.0], parameters: vec![0.1, -1e300, 2.0, 1e-300] };
+        let draw = SliceDraw { round: 5, cycle: 4, alpha: 0.3, ids: vec![id(1), id(7)], components };
+        let last = SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
+        vec![
+            Message::SlicePush(push(dense(3, [0.5, -1e300]))),
+            Message::SlicePush(push(sparse(2, &[(0, 4), (1, 1)]))),
+            Message::SliceReply(SliceReply::Again { round: 2 }),
+            Message::SliceReply(SliceReply::Draw(draw)),
+            Message::SliceReply(SliceReply::Last(last)),
+        ]
+    }
+
+    #[test]
+    fn slice_messages_survive_the_wire() {
+        for message in messages() {
+            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let refused = |message: Message| assert!(decode(&encode(STAMP, &message), Some(2)).is_err(), "{message:?}");
+        for message in messages() {
+            match message {
+                Message::SlicePush(push) => {
+                    for uniform in [0.0, -1.0, 1.5, f64::NAN] {
+                        let mut push = push.clone();
+                        push.contributions[0].smallest_uniform = uniform;
+                        refused(Message::SlicePush(push));
+                    }
+                    let mut push = push;
+                    push.contributions[0].stats.count = 0;
+                    refused(Message::SlicePush(push));
+                }
+                Message::SliceReply(SliceReply::Draw(draw)) => {
+                    let refuse = |change: &dyn Fn(&mut SliceDraw)| {
+                        let mut draw = draw.clone();
+                        change(&mut draw);
+                        refused(Message::SliceReply(SliceReply::Draw(draw)));
+                    };
+                    refuse(&|draw| draw.components.weights.reverse());
+                    refuse(&|draw| draw.components.weights[1] = f64::NAN);
+                    refuse(&|draw| draw.components.parameters[2] = f64::INFINITY);
+                    refuse(&|draw| draw.components.parameters.truncate(draw.components.parameters.len() - 1));
+                    refuse(&|draw| draw.ids.clear());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_slice_frame_is_an_error_and_never_a_panic(which in 0usize..5, at: prop::sample::Index, byte: u8) {
+            let frame = encode(STAMP, &messages()[which]);
+            let damage = |bytes: &Arc<[u8]>| {
+                let mut bytes = bytes.to_vec();
+                let ix = at.index(bytes.len());
+                let is_changed = bytes[ix] != byte;
+                bytes[ix] = byte;
+                (Arc::from(bytes), is_changed)
+            };
+            let (own, is_changed) = damage(&frame.own);
+            let damaged = Frame { own, ..frame.clone() };
+            prop_assert!(!is_changed || decode(&damaged, Some(2)).is_err());
+            if let Some((shared, true)) = frame.shared.as_ref().map(damage) {
+                let damaged = Frame { shared: Some(shared), ..frame };
+                prop_assert!(decode(&damaged, Some(2)).is_err());
+            }
+        }
+    }
+}

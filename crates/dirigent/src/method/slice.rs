@@ -1,0 +1,121 @@
+//! SliceMR: the exact slice sampler, on any number of workers and any engine.
+//!
+//! It mixes slowly from a poor start, because large components seldom split or merge: best started where a faster method has ended
+//! (`finish.rs`).
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::cgs::{Draws, Observer, Outcome};
+use super::distributed::{Collector, Engine, Watching};
+use crate::consolidate::{ComponentId, ShardId};
+use crate::engine::simulated::{self, Respawn};
+use crate::engine::{RunTotals, threads};
+use crate::error::Result;
+use crate::node::{Node, SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+use crate::posterior::horizon::{Cycles, Ending};
+use crate::rows::Shard;
+use crate::stats::Stats;
+use crate::survey::Survey;
+use crate::sweep::Kernel;
+
+/// What a run of the slice sampler needs beside its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceOptions {
+    /// The sampler.
+    pub coordinator: SliceCoordinatorOptions,
+    /// States to keep, if any.
+    pub draws: Option<Draws>,
+    /// Where the nodes run.
+    pub engine: Engine,
+    /// Labels to begin with, one a row; without them the first cycle seats the rows by components from the prior.
+    pub start: Option<Vec<u32>>,
+    /// Seconds on the engine's clock after which the run ends, at the border of a cycle.
+    pub time_limit: Option<f64>,
+}
+
+/// Runs the slice sampler over shards, which are the workers' rows in order.
+pub fn run(
+    shards: &[Shard],
+    options: &SliceOptions,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, RunTotals)> {
+    let coordinator_options = SliceCoordinatorOptions {
+        shows_labels: truth.is_some() || options.draws.is_some() || observer.watches_states(),
+        n_kept: options.draws.map_or(0, Draws::n_cycles),
+        ..options.coordinator.clone()
+    };
+    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let mut collector = Collector::new(shards, watching, truth, observer);
+    let mut nodes = Nodes {
+        shards,
+        kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
+        start: options.start.as_deref(),
+        first_rows: collector.first_rows.clone(),
+        options: coordinator_options,
+        ending: Rc::clone(&collector.ending),
+        workers: Vec::new(),
+        n_restarts: 0,
+    };
+    let mut coordinator = SliceCoordinator::new(nodes.options.clone());
+    let workers = (0..nodes.options.n_workers).map(|shard_id| nodes.worker(shard_id, None));
+    let totals = match &options.engine {
+        Engine::Threads(n_threads) => {
+            let workers = workers.map(|worker| Ok(Box::new(worker?) as Box<dyn Node>)).collect::<Result<_>>()?;
+            threads::run(&mut coordinator, workers, *n_threads, &mut collector)?
+        }
+        Engine::Simulated(simulation) => {
+            let workers = workers.collect::<Result<_>>()?;
+            simulated::run(&mut coordinator, workers, simulation, &mut nodes, &mut collector)?
+        }
+    };
+    let (outcome, ids) = collector.finish()?;
+    let mut components: HashMap<ComponentId, Stats> = coordinator.components().into_iter().collect();
+    let components = ids.iter().filter_map(|id| components.remove(id)).collect();
+    Ok((Outcome { components, ..outcome }, totals))
+}
+
+/// Makes nodes, and makes them again.
+struct Nodes<'a> {
+    shards: &'a [Shard],
+    kernel: Kernel,
+    start: Option<&'a [u32]>,
+    first_rows: Vec<usize>,
+    options: SliceCoordinatorOptions,
+    /// As it was foreseen by a coordinator that was lost.
+    ending: Rc<Cell<Option<Ending>>>,
+    /// The workers that a new coordinator will find.
+    workers: Vec<ShardId>,
+    n_restarts: u32,
+}
+
+impl Respawn<SliceCoordinator, SliceWorker> for Nodes<'_> {
+    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<SliceWorker> {
+        let shard = self.shards[shard_id as usize].clone();
+        match (checkpoint, self.start) {
+            (Some(checkpoint), _) => SliceWorker::restore(shard_id, shard, self.kernel, &checkpoint),
+            (None, None) => Ok(SliceWorker::new(shard_id, shard, self.kernel)),
+            (None, Some(start)) => {
+                let n_components = start.iter().max().map_or(0, |largest| largest + 1);
+                let first_row = self.first_rows[shard_id as usize];
+                let labels = start[first_row..first_row + shard.n_rows()].to_vec();
+                Ok(SliceWorker::start_from(shard_id, shard, self.kernel, labels, n_components))
+            }
+        }
+    }
+
+    fn on_workers(&mut self, alive: &[ShardId]) {
+        self.workers = alive.to_vec();
+    }
+
+    fn coordinator(&mut self) -> Result<SliceCoordinator> {
+        self.n_restarts += 1;
+        let first = &self.shards[..self.options.n_workers as usize];
+        let plan = self.options.plan(&Survey::of_all(first), self.kernel)?;
+        let cycles = self.ending.get().map_or(self.options.cycles, |ending| Cycles::Fixed(ending.last_cycle));
+        let options = SliceCoordinatorOptions { cycles, ..self.options.clone() };
+        Ok(SliceCoordinator::rebuild(options, plan, &self.workers, self.n_restarts))
+    }
+}

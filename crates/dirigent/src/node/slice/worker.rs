@@ -1,0 +1,266 @@
+//! The worker of the slice sampler: a shard and its labels.
+//!
+//! A round: take in weights and parameters, draw every label, push the statistics and the smallest uniforms of the next round. Between a
+//! push and its reply the labels rest.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::consolidate::{ComponentId, ShardId};
+use crate::error::{InputError, Result};
+use crate::message::codec::{Message, decode, encode};
+use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
+use crate::message::{Hello, Joining, Plan, ShownLabels, Stamp};
+use crate::node::{Address, Event, Frame, Node, Outbox};
+use crate::rng::{Role, Seed, Stream};
+use crate::rows::Shard;
+use crate::stats::Stats;
+use crate::survey::Survey;
+use crate::sweep::slice::{SliceSampler, slice_sampler, smallest_uniforms};
+use crate::sweep::{Kernel, UNASSIGNED, sampler};
+
+/// The worker of a shard.
+pub struct SliceWorker {
+    shard_id: ShardId,
+    shard: Shard,
+    kernel: Kernel,
+    /// `None` until the plan has come.
+    work: Option<Work>,
+    /// Labels from an earlier life, until the plan has come.
+    memory: Option<Memory>,
+    incarnation: u32,
+    sequence: u64,
+    is_done: bool,
+}
+
+/// What a worker does once it has a plan.
+struct Work {
+    plan: Plan,
+    sampler: Box<dyn SliceSampler>,
+    /// What the labels stand for.
+    ids: Vec<ComponentId>,
+    round: u64,
+    cycle: u64,
+    alpha: f64,
+}
+
+/// A checkpoint: the labels and what they stand for. Everything else can be made again.
+#[derive(Clone, Serialize, Deserialize)]
+struct Memory {
+    ids: Vec<ComponentId>,
+    labels: Vec<u32>,
+    round: u64,
+    cycle: u64,
+    alpha: f64,
+}
+
+impl SliceWorker {
+    /// The worker of a shard whose rows are all unassigned.
+    pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
+        Self { shard_id, shard, kernel, work: None, memory: None, incarnation: 0, sequence: 0, is_done: false }
+    }
+
+    /// A worker that goes on from a checkpoint of an earlier life.
+    pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
+        let memory: Memory = postcard::from_bytes(checkpoint)
+            .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
+        let is_whole = memory.labels.len() == shard.n_rows()
+            && memory.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < memory.ids.len());
+        if !is_whole {
+            let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
+            return Err(InputError::new(problem).into());
+        }
+        Ok(Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) })
+    }
+
+    /// A worker that begins with labels below `n_components`, the same numbers as the other workers'.
+    pub fn start_from(shard_id: ShardId, shard: Shard, kernel: Kernel, labels: Vec<u32>, n_components: u32) -> Self {
+        assert_eq!(labels.len(), shard.n_rows(), "one label a row");
+        let ids = (0..n_components).map(|number| ComponentId { epoch: 0, number: u64::from(number) + 1 }).collect();
+        let memory = Memory { ids, labels, round: 0, cycle: 0, alpha: 1.0 };
+        Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
+    }
+
+    /// The components with rows and the statistics of the rows.
+    pub fn contributions(&self) -> Vec<(ComponentId, Stats)> {
+        self.work.as_ref().map_or_else(Vec::new, Work::contributions)
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp { shard: self.shard_id, incarnation: self.incarnation, sequence: self.sequence }
+    }
+
+    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+        let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
+        let (stamp, message) = decode(frame, stats_len)?;
+        match message {
+            Message::Plan(plan) if self.work.is_none() => {
+                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take()));
+                self.join(stamp.incarnation, out);
+            }
+            Message::Rejoin if self.work.is_none() => self.say_hello(out),
+            Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
+            Message::SliceReply(reply) if stamp == self.stamp() && !self.is_done => return self.on_reply(reply, out),
+            // late or doubled: what it asks for has been done
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn say_hello(&self, out: &mut Outbox) {
+        let hello = Hello { survey: Survey::of(&self.shard), kernel: self.kernel };
+        out.send(Address::Coordinator, encode(self.stamp(), &Message::Hello(hello)));
+    }
+
+    /// Begins a life.
+    fn join(&mut self, incarnation: u32, out: &mut Outbox) {
+        (self.incarnation, self.sequence, self.is_done) = (incarnation, 0, false);
+        let work = self.work.as_ref().expect("a worker joins with a plan");
+        let joining =
+            Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha, stride: 1 };
+        self.push(None, Some(joining), out);
+    }
+
+    fn push(&mut self, moved: Option<u64>, joining: Option<Joining>, out: &mut Outbox) {
+        let work = self.work.as_ref().expect("a worker pushes with a plan");
+        self.sequence += 1;
+        let push = work.push(self.shard_id, moved, joining);
+        out.send(Address::Coordinator, encode(self.stamp(), &Message::SlicePush(push)));
+    }
+
+    fn on_reply(&mut self, reply: SliceReply, out: &mut Outbox) -> Result<()> {
+        let (stamp, shard_id) = (self.stamp(), self.shard_id);
+        let work = self.work.as_mut().expect("a reply answers a push");
+        let show = |shown| encode(stamp, &Message::ShownLabels(shown));
+        match reply {
+            SliceReply::Again { round } => {
+                work.round = round.saturating_sub(1);
+                self.push(None, None, out);
+            }
+            SliceReply::Draw(draw) => {
+                if work.plan.shows_labels {
+                    out.send(Address::Driver, show(work.show(draw.cycle)));
+                }
+                let moved = work.draw(draw, shard_id)?;
+                out.swept_rows += self.shard.n_rows() as u64;
+                self.push(Some(moved), None, out);
+            }
+            SliceReply::Last(last) => {
+                let shown = work.show_last(last, self.shard.clone())?;
+                out.send(Address::Driver, show(shown));
+                (self.is_done, out.is_done) = (true, true);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Work {
+    fn new(plan: Plan, shard: Shard, memory: Option<Memory>) -> Self {
+        let mut sampler = slice_sampler(&plan.model, shard, plan.kernel);
+        match memory {
+            Some(Memory { ids, labels, round, cycle, alpha }) => {
+                sampler.set_labels(labels);
+                Self { plan, sampler, ids, round, cycle, alpha }
+            }
+            None => Self { plan, sampler, ids: Vec::new(), round: 0, cycle: 0, alpha: 1.0 },
+        }
+    }
+
+    /// The stream of the rows' uniforms in a round: drawn for their minimum first, and again for the slices.
+    fn slices(&self, shard_id: ShardId, round: u64) -> Stream {
+        Seed::new(self.plan.seed).stream(Role::Slice, shard_id, round)
+    }
+
+    fn contributions(&self) -> Vec<(ComponentId, Stats)> {
+        let of_ids = self.ids.iter().copied().zip(self.sampler.contributions(self.ids.len()));
+        let has_counts = self.plan.model.conjugate().has_counts();
+        let in_travelling_form = |(id, stats): (_, Stats)| (id, if has_counts { stats.to_sparse() } else { stats });
+        of_ids.filter(|(_, stats)| stats.count > 0).map(in_travelling_form).collect()
+    }
+
+    fn push(&self, shard_id: ShardId, moved: Option<u64>, joining: Option<Joining>) -> SlicePush {
+        let round = self.round + 1;
+        let smallest = smallest_uniforms(self.sampler.labels(), self.ids.len(), &mut self.slices(shard_id, round));
+        let smallest: HashMap<ComponentId, f64> = self.ids.iter().copied().zip(smallest).collect();
+        let contribution = |(id, stats)| SliceContribution { id, stats, smallest_uniform: smallest[&id] };
+        let contributions = self.contributions().into_iter().map(contribution).collect();
+        SlicePush { round, joining, moved, contributions }
+    }
+
+    /// Draws all labels; the number of rows that moved.
+    fn draw(&mut self, draw: SliceDraw, shard_id: ShardId) -> Result<u64> {
+        let parameters_len = self.plan.model.conjugate().parameters_len();
+        if draw.components.parameters.len() != draw.ids.len() * parameters_len {
+            return Err(InputError::new("a broken frame: parameters of another family").into());
+        }
+        self.rename(draw.ids)?;
+        (self.round, self.cycle, self.alpha) = (draw.round, draw.cycle, draw.alpha);
+        let mut slices = self.slices(shard_id, self.round);
+        let mut rng = Seed::new(self.plan.seed).stream(Role::SliceLabels, shard_id, self.round);
+        Ok(self.sampler.draw_labels(&draw.components, &mut slices, &mut rng))
+    }
+
+    /// Makes the labels stand for these ids, among which all with rows must be.
+    fn rename(&mut self, ids: Vec<ComponentId>) -> Result<()> {
+        let places: HashMap<ComponentId, u32> = ids.iter().copied().zip(0..).collect();
+        let new_labels: Vec<Option<u32>> = self.ids.iter().map(|id| places.get(id).copied()).collect();
+        let new_label = |&label: &u32| match label {
+            UNASSIGNED => Some(UNASSIGNED),
+            label => new_labels[label as usize],
+        };
+        let labels: Option<Vec<u32>> = self.sampler.labels().iter().map(new_label).collect();
+        let labels = labels.ok_or_else(|| InputError::new("a broken frame: a component with rows is missing"))?;
+        self.sampler.set_labels(labels);
+        self.ids = ids;
+        Ok(())
+    }
+
+    fn show(&self, cycle: u64) -> ShownLabels {
+        let labels = self.sampler.labels().to_vec();
+        ShownLabels { cycle, components: self.ids.clone(), labels, assignments: None }
+    }
+
+    /// The labels, and the most probable component of each row under the final statistics.
+    fn show_last(&mut self, last: SliceLast, shard: Shard) -> Result<ShownLabels> {
+        let (ids, components): (Vec<_>, Vec<_>) = last.components.into_iter().unzip();
+        self.rename(ids)?;
+        self.cycle = last.cycle;
+        let assignments = sampler(&self.plan.model, shard, self.plan.kernel).assign(&components);
+        let labels = assignments.iter().map(|assignment| assignment.label).collect();
+        let certainty = assignments.iter().map(|assignment| assignment.certainty).collect();
+        Ok(ShownLabels { assignments: Some((labels, certainty)), ..self.show(last.cycle) })
+    }
+}
+
+impl Node for SliceWorker {
+    fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
+        match event {
+            Event::Start => {
+                self.say_hello(out);
+                Ok(())
+            }
+            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Lost(_) | Event::Stop => Ok(()),
+        }
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        let memory = match (&self.work, &self.memory) {
+            (Some(work), _) => Memory {
+                ids: work.ids.clone(),
+                labels: work.sampler.labels().to_vec(),
+                round: work.round,
+                cycle: work.cycle,
+                alpha: work.alpha,
+            },
+            (None, Some(memory)) => memory.clone(),
+            (None, None) => {
+                let labels = vec![UNASSIGNED; self.shard.n_rows()];
+                Memory { ids: Vec::new(), labels, round: 0, cycle: 0, alpha: 1.0 }
+            }
+        };
+        postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
+    }
+}
