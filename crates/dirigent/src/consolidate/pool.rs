@@ -78,7 +78,7 @@ struct Component {
 }
 
 /// How far a component has come in trying to split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Trial {
     /// Counts the halves it has had.
     pub generation: u32,
@@ -88,6 +88,8 @@ pub struct Trial {
     pub age: u32,
     /// Generations in a row that have led to nothing.
     pub n_failures: u32,
+    /// log ρ(left, right) at the last look, if there has been one.
+    pub log_ratio: Option<f64>,
 }
 
 /// What happened to a component since its total was added up.
@@ -406,8 +408,9 @@ impl Pool {
     }
 
     /// Gives a shard the live components as its vocabulary: its pieces of one component become one, named by the component, or one for each
-    /// half. What it had in components without rows is nothing, and is forgotten. A piece that is named so already is not touched.
-    pub fn fuse(&mut self, shard: ShardId, family: &dyn Conjugate) {
+    /// half. What it had in components without rows is nothing, and is forgotten. A piece that is named so already is not touched. The pool must be
+    /// settled afterwards.
+    pub fn fuse(&mut self, shard: ShardId) {
         let name_of = |piece: &Piece| PieceKey {
             shard,
             name: PieceName::Component(piece.owner),
@@ -416,7 +419,7 @@ impl Pool {
         let is_right = |(key, piece): &(PieceKey, &Piece)| {
             let has_halves = self.components[&piece.owner].trial.is_on;
             let is_empty_half = has_halves && piece.stats.is_none() && key.name == PieceName::Component(piece.owner);
-            self.total(piece.owner).is_some() && (is_empty_half || *key == name_of(piece))
+            self.components[&piece.owner].total.is_some() && (is_empty_half || *key == name_of(piece))
         };
         let misnamed = self.pieces_of(shard).filter(|piece| !is_right(piece));
         let misnamed: Vec<PieceKey> = misnamed.map(|(key, _)| key).collect();
@@ -436,7 +439,6 @@ impl Pool {
                 None => self.insert(key, piece),
             }
         }
-        self.settle(family);
         self.tell(shard);
     }
 
@@ -550,7 +552,7 @@ mod tests {
     #[test]
     fn an_emptied_component_is_known_while_a_vocabulary_has_it_and_is_revived() {
         let (mut pool, _, second) = pool();
-        pool.fuse(0, &family());
+        pool.fuse(0);
         pool.contribute(birth(1, 1), stats(0, 0.0));
         pool.settle(&family());
         assert_eq!(pool.live().count(), 1);
@@ -568,7 +570,7 @@ mod tests {
     fn fusing_gives_one_piece_for_every_live_component() {
         let (mut pool, first, second) = pool();
         let kept = pool.merge(first, second, &family());
-        pool.fuse(1, &family());
+        pool.fuse(1);
         let column: Vec<_> =
             pool.pieces_of(1).map(|(key, piece)| (key.name, piece.stats.clone(), piece.owner)).collect();
         assert_eq!(column, [(PieceName::Component(kept), Some(stats(7, -4.0)), kept)]);

@@ -1,8 +1,8 @@
 //! Splits: beyond the paper. A component is split into its halves with probability min(1, 1/ρ(left, right)).
 //!
-//! Every component keeps halves for a *trial* of a few cycles. A trial that leads to nothing is followed by a rest, each longer than the one
-//! before, and then by new halves from another cut: a settled component costs next to nothing, and one that changes is tried again at once,
-//! because a merge begins anew.
+//! Every component keeps halves for a *trial* of a few cycles, longer as long as ρ falls. A trial that leads to nothing is followed by a rest, each
+//! longer than the one before, and then by new halves from another cut: a settled component costs next to nothing, and one that has
+//! changed is tried again at once, because a merge begins anew.
 
 use super::progressive::ConsolidateInfo;
 use super::{ComponentId, MergeRatio, PieceKey, Pool, ShardId, Trial};
@@ -10,10 +10,13 @@ use crate::family::Conjugate;
 use crate::halves::Half;
 use crate::rng::Stream;
 
-/// Cycles that halves are kept for: one to cut, the others to draw.
-const TRIAL: u32 = 5;
-/// Cycles of the longest rest.
-const LONGEST_REST: u32 = 16;
+/// Cycles that halves are kept for at least: one to cut, the others to draw.
+const SHORTEST_TRIAL: u32 = 3;
+/// A trial goes on while log ρ is below this part of what it was a cycle before.
+const PROGRESS: f64 = 0.9;
+/// Cycles of the first rest and of the longest.
+const FIRST_REST: u32 = 2;
+const LONGEST_REST: u32 = 32;
 
 /// Puts the pieces of a shard that came without a half of the current generation (births, and what was said of an older one) whole into
 /// one, drawn by ρ(half, piece); an empty half weighs 1.
@@ -56,31 +59,73 @@ pub fn propose(
     children
 }
 
-/// Lets a cycle pass: trials that have taken long enough end in a rest, rests end in a new trial.
-pub fn age(pool: &mut Pool) {
+/// Lets a cycle pass: trials that get nowhere end in a rest, rests end in a new trial.
+pub fn age(pool: &mut Pool, family: &dyn Conjugate, alpha: f64) {
+    let ratio = MergeRatio::new(family, alpha);
     let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();
     for id in ids {
-        let trial = pool.trial(id);
-        pool.set_trial(id, after_a_cycle(trial));
+        let log_ratio = match pool.half_totals(id) {
+            [Some(left), Some(right)] => Some(ratio.log(left, right)),
+            _ => None,
+        };
+        pool.set_trial(id, after_a_cycle(pool.trial(id), log_ratio));
     }
 }
 
-fn after_a_cycle(trial: Trial) -> Trial {
-    let Trial { generation, is_on, age, n_failures } = trial;
-    let age = age + 1;
-    match is_on {
-        true if age > TRIAL => Trial { generation, is_on: false, age: 0, n_failures: n_failures + 1 },
-        false if age >= rest_after(n_failures) => Trial { generation: generation + 1, is_on: true, age: 0, n_failures },
-        _ => Trial { age, ..trial },
+/// `log_ratio` is log ρ(left, right), if both have rows.
+fn after_a_cycle(trial: Trial, log_ratio: Option<f64>) -> Trial {
+    let age = trial.age + 1;
+    if trial.is_on {
+        let makes_progress = match (trial.log_ratio, log_ratio) {
+            (Some(before), Some(now)) => now < PROGRESS * before,
+            _ => false,
+        };
+        let is_over = age >= SHORTEST_TRIAL && !makes_progress;
+        let n_failures = trial.n_failures + u32::from(is_over);
+        return Trial { is_on: !is_over, age: if is_over { 0 } else { age }, n_failures, log_ratio, ..trial };
     }
+    let rests_on = age < rest_after(trial.n_failures);
+    let generation = trial.generation + u32::from(!rests_on);
+    Trial { generation, is_on: !rests_on, age: if rests_on { age } else { 0 }, log_ratio: None, ..trial }
 }
 
-/// 1, 2, 4, … cycles.
+/// 2, 4, 8, … cycles.
 fn rest_after(n_failures: u32) -> u32 {
-    1u32.checked_shl(n_failures.saturating_sub(1)).map_or(LONGEST_REST, |rest| rest.min(LONGEST_REST))
+    FIRST_REST.checked_shl(n_failures.saturating_sub(1)).map_or(LONGEST_REST, |rest| rest.clamp(1, LONGEST_REST))
 }
 
 /// Counts what splits and merges did.
 pub fn info(n_splits: usize, n_merges: usize) -> ConsolidateInfo {
     ConsolidateInfo { births: 0, merges: n_merges as u64, splits: n_splits as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For each cycle whether halves are kept, given log ρ at its end.
+    fn run(log_ratios: impl IntoIterator<Item = Option<f64>>) -> Vec<bool> {
+        let mut trial = Trial { is_on: true, ..Trial::default() };
+        let mut step = |log_ratio| {
+            let was_on = trial.is_on;
+            trial = after_a_cycle(trial, log_ratio);
+            was_on
+        };
+        log_ratios.into_iter().map(&mut step).collect()
+    }
+
+    #[test]
+    fn trials_that_get_nowhere_are_short_and_their_rests_double() {
+        let on = run(vec![Some(100.0); 100]);
+        let lengths: Vec<(bool, usize)> = on.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
+        let rests: Vec<usize> = lengths.iter().filter(|(is_on, _)| !is_on).map(|(_, length)| *length).collect();
+        assert_eq!(rests[..4], [2, 4, 8, 16]);
+        assert!(lengths[..8].iter().filter(|(is_on, _)| *is_on).all(|(_, length)| *length == 3));
+    }
+
+    #[test]
+    fn a_trial_goes_on_while_halves_part() {
+        assert_eq!(run((0..12).map(|cycle| Some(1000.0 * 0.8f64.powi(cycle)))), [true; 12]);
+        assert_eq!(rest_after(100), LONGEST_REST);
+    }
 }

@@ -14,8 +14,9 @@ const SMALLEST_SAMPLE: u64 = 60_000;
 const GROWTH: u32 = 4;
 /// A stage takes at most so many cycles.
 const LONGEST_STAGE: u64 = 12;
-/// In the first sweep α is a worker's rows over this.
-const GENEROSITY: f64 = 4.0;
+/// In the first sweep of the first stage α is a worker's rows over this, and in that of the others, where most rows have a component to go to.
+const ROWS_A_BIRTH: f64 = 4.0;
+const ROWS_A_LATER_BIRTH: f64 = 64.0;
 
 /// Where a run is in its first cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,9 +56,9 @@ impl WarmUp {
         self.cycles == 0
     }
 
-    /// α for the first sweep of a worker with so many rows.
-    pub fn first_alpha(alpha: f64, n_rows: f64) -> f64 {
-        alpha.max(n_rows / GENEROSITY)
+    /// α for a sweep that seats new rows of so many; whether there are components they may go to.
+    pub fn generous_alpha(alpha: f64, n_rows: f64, has_components: bool) -> f64 {
+        alpha.max(n_rows / if has_components { ROWS_A_LATER_BIRTH } else { ROWS_A_BIRTH })
     }
 
     /// A cycle has ended with so many components, after so many splits and merges. A stage ends when hardly anything changes any more.

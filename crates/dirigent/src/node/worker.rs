@@ -249,7 +249,11 @@ impl Work {
         let seed = self.plan.seed();
         let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
         let n_rows = self.sampler.labels().len() as f64;
-        let alpha = if self.is_generous { WarmUp::first_alpha(self.alpha, n_rows) } else { self.alpha };
+        let alpha = if self.is_generous {
+            WarmUp::generous_alpha(self.alpha, n_rows, !self.names.is_empty())
+        } else {
+            self.alpha
+        };
         (0..sweeps).map(|sweep| self.sampler.sweep(alpha, &mut stream_of(sweep)).moved).sum()
     }
 

@@ -44,10 +44,10 @@ impl Coordinator {
         let next = self.next_cycle(swept);
         let mut rng = self.stream(next);
         self.consolidate(births, &mut rng);
-        self.has_closed |= swept > 0 && self.is_closing();
         if self.options.splits {
             self.split_and_merge(&stamps, next > self.cycle, &mut rng);
         }
+        self.has_closed |= swept > 0 && self.is_closing();
         if next > self.cycle {
             self.cycle = next;
             self.close_cycle(&mut rng, out);
@@ -134,13 +134,15 @@ impl Coordinator {
 
     /// Puts what has come into halves; at the close of a cycle also splits and merges, unless workers rest on the components they know.
     fn split_and_merge(&mut self, stamps: &[(Stamp, u64)], closes_cycle: bool, rng: &mut Stream) {
+        let is_last = self.is_closing();
         let family = family_of(&self.plan);
         let (pool, alpha) = (&mut self.pool, self.alpha);
         stamps.iter().for_each(|(stamp, _)| splits::place(pool, stamp.shard, family, alpha, rng));
         if closes_cycle && !self.has_closed {
-            let children = splits::propose(pool, family, alpha, rng);
+            // what is split at the end would not be swept any more
+            let children = if is_last { Vec::new() } else { splits::propose(pool, family, alpha, rng) };
             let n_merges = merges::merge_alike(pool, &children, family, alpha);
-            splits::age(pool);
+            splits::age(pool, family, alpha);
             self.since_report += splits::info(children.len(), n_merges);
         }
     }
@@ -194,8 +196,7 @@ impl Coordinator {
                 is_last,
             };
             let frame = encode_reply(*stamp, &reply, snapshot);
-            let family = family_of(&self.plan);
-            self.pool.fuse(stamp.shard, family);
+            self.pool.fuse(stamp.shard);
             self.members.get_mut(&stamp.shard).expect("it has pushed").reply = Some(frame.clone());
             out.send(Address::Worker(stamp.shard), frame);
             if is_last {
@@ -203,6 +204,7 @@ impl Coordinator {
                 self.awaited.remove(&stamp.shard);
             }
         }
+        self.pool.settle(family_of(&self.plan));
         out.is_done = self.is_done();
     }
 
