@@ -121,7 +121,7 @@ pub struct Reply {
     pub cycle: u64,
     /// The concentration.
     pub alpha: f64,
-    /// Whether to sweep with a larger concentration: in the first cycle.
+    /// Whether to sweep with a larger concentration, because new rows are seated.
     pub is_generous: bool,
     /// Every so manieth row takes part in the cycle.
     pub stride: u32,

@@ -1,4 +1,4 @@
-//! Prog, Pooled, Hung and Async: the paper's methods, each a consolidation and a schedule, on any engine.
+//! Prog, Pooled, Hung and Async, the paper's methods, each a consolidation and a schedule, on any engine; and Dirigent, which also splits and merges.
 //!
 //! The driver here makes the nodes, runs them on an engine and collects what is only looked at: labels for VI, draws and the result.
 
@@ -146,10 +146,9 @@ impl Respawn<Coordinator, Worker> for Nodes<'_> {
             (Some(checkpoint), _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint),
             (None, None) => Ok(Worker::new(shard_id, shard, self.kernel)),
             (None, Some(start)) => {
-                let n_components = start.iter().max().map_or(0, |largest| largest + 1);
                 let first_row = self.first_rows[shard_id as usize];
                 let labels = start[first_row..first_row + shard.n_rows()].to_vec();
-                Ok(Worker::start_from(shard_id, shard, self.kernel, labels, n_components))
+                Ok(Worker::start_from(shard_id, shard, self.kernel, labels))
             }
         }
     }

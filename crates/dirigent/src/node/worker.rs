@@ -3,7 +3,7 @@
 //! A cycle: take in the reply and the snapshot, rebuild the local version, sweep, push what changed. Contributions are recomputed from
 //! the labels in row order, so a push is a pure function of the labels. Between a push and its reply the labels rest.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -102,11 +102,14 @@ impl Worker {
         Ok(Self { memory, ..Self::new(shard_id, shard, kernel) })
     }
 
-    /// A worker that begins with labels below `n_components`, the same numbers as the other workers'.
-    pub fn start_from(shard_id: ShardId, shard: Shard, kernel: Kernel, labels: Vec<u32>, n_components: u32) -> Self {
+    /// A worker that begins with labels, the same numbers as the other workers'.
+    pub fn start_from(shard_id: ShardId, shard: Shard, kernel: Kernel, labels: Vec<u32>) -> Self {
         assert_eq!(labels.len(), shard.n_rows(), "one label a row");
-        let name = |number| PieceName::Component(ComponentId { epoch: 0, number: u64::from(number) + 1 });
-        let names = (0..n_components).map(name).collect();
+        let name = |number: &u32| PieceName::Component(ComponentId { epoch: 0, number: u64::from(*number) + 1 });
+        let used: BTreeSet<u32> = labels.iter().copied().collect();
+        let slots: HashMap<u32, u32> = used.iter().copied().zip(0..).collect();
+        let names = used.iter().map(name).collect();
+        let labels = labels.iter().map(|label| slots[label]).collect();
         let memory = Memory { names, labels, next_birth: 0, base_version: 0, cycle: 0, alpha: 1.0, stride: 1 };
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }

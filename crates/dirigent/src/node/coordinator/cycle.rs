@@ -1,6 +1,6 @@
 //! A cycle at the coordinator: pushes are entered, births consolidated, α resampled, everyone answered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Consolidation, Coordinator, Member, Schedule, family_of};
@@ -17,6 +17,9 @@ use crate::node::{Address, CycleReport, Outbox, WarmUp};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
+
+/// Labels that a run begins with are taken as they are up to so many components.
+const MOST_STARTED: usize = 5000;
 
 impl Coordinator {
     pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
@@ -261,10 +264,20 @@ impl Coordinator {
             self.alpha = joining.alpha;
         }
         // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
-        let ids: Vec<ComponentId> = push.contributions.iter().map(|(id, _)| *id).collect();
-        for id in ids {
-            self.pool.keep_clear_of(id);
-            self.pool.enter(PieceKey::whole(stamp.shard, PieceName::Component(id)), None, id);
+        let lives = |shard: ShardId, push: &Push| {
+            shard == stamp.shard || (self.options.has_start && push.base_version == 0)
+        };
+        let named = pushes.iter().filter(|(shard, (_, push))| lives(**shard, push));
+        let named = named.flat_map(|(shard, (_, push))| push.contributions.iter().map(|(id, _)| (*shard, *id)));
+        let mut alive: Vec<(ShardId, ComponentId)> = named.collect();
+        alive.iter().for_each(|(_, id)| self.pool.keep_clear_of(*id));
+        let n_alive = alive.iter().map(|(_, id)| id).collect::<BTreeSet<_>>().len();
+        if self.options.has_start && n_alive > MOST_STARTED {
+            // so many are hardly clusters: each finds its place as a birth does
+            alive.clear();
+        }
+        for (shard, id) in alive {
+            self.pool.enter(PieceKey::whole(shard, PieceName::Component(id)), None, id);
         }
     }
 }

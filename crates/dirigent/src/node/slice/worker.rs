@@ -13,7 +13,7 @@ use crate::message::codec::{Message, decode, encode};
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use crate::message::{Hello, Joining, Plan, ShownLabels, Stamp};
 use crate::node::{Address, Event, Frame, Node, Outbox};
-use crate::rng::{Role, Seed, Stream};
+use crate::rng::{Role, Stream};
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::survey::Survey;
@@ -170,7 +170,7 @@ impl Work {
 
     /// The stream of the rows' uniforms in a round: drawn for their minimum first, and again for the slices.
     fn slices(&self, shard_id: ShardId, round: u64) -> Stream {
-        Seed::new(self.plan.seed).stream(Role::Slice, shard_id, round)
+        self.plan.seed().stream(Role::Slice, shard_id, round)
     }
 
     fn contributions(&self) -> Vec<(ComponentId, Stats)> {
@@ -198,7 +198,7 @@ impl Work {
         self.rename(draw.ids)?;
         (self.round, self.cycle, self.alpha) = (draw.round, draw.cycle, draw.alpha);
         let mut slices = self.slices(shard_id, self.round);
-        let mut rng = Seed::new(self.plan.seed).stream(Role::SliceLabels, shard_id, self.round);
+        let mut rng = self.plan.seed().stream(Role::SliceLabels, shard_id, self.round);
         Ok(self.sampler.draw_labels(&draw.components, &mut slices, &mut rng))
     }
 
@@ -224,7 +224,10 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast, shard: Shard) -> Result<ShownLabels> {
-        let (ids, components): (Vec<_>, Vec<_>) = last.components.into_iter().unzip();
+        // in the order of their final numbers, so that ties go to the smaller number
+        let mut components = last.components;
+        components.sort_by_key(|(id, stats)| (std::cmp::Reverse(stats.count), *id));
+        let (ids, components): (Vec<_>, Vec<_>) = components.into_iter().unzip();
         self.rename(ids)?;
         self.cycle = last.cycle;
         let assignments = sampler(&self.plan.model, shard, self.plan.kernel).assign(&components);
