@@ -150,7 +150,7 @@ enum PointArg {
     Vi,
     /// The last state of the chain
     Last,
-    /// The state with the highest log-joint among the draws, or without draws in the second half of the cycles
+    /// The state with the highest log-joint among the draws, or without draws among all cycles in which all rows take part
     Best,
 }
 
