@@ -22,13 +22,15 @@ const N_ROWS: usize = 25;
 #[derive(Default)]
 struct Counting {
     n_splits: u64,
+    /// Of components with one another, at least.
     n_merges: u64,
 }
 
 impl Driver for Counting {
     fn on_report(&mut self, info: CycleInfo) -> Result<()> {
         self.n_splits += info.splits;
-        self.n_merges += info.merges;
+        // births that found a component count as merged too
+        self.n_merges += info.merges.saturating_sub(info.births);
         Ok(())
     }
     fn on_frame(&mut self, _from: ShardId, _frame: Frame) -> Result<()> {
@@ -181,5 +183,5 @@ fn pool_equals_labels_after_any_schedule() {
         conserved.iter().filter(|conserved| conserved.splits).map(|conserved| &conserved.counted).collect();
     let n_split = with_splits.iter().filter(|counted| counted.n_splits > 0).count();
     let n_merged = with_splits.iter().filter(|counted| counted.n_merges > 0).count();
-    assert!(n_split > 50 && n_merged > 100, "splits in {n_split}, merges in {n_merged} of {}", with_splits.len());
+    assert!(n_split > 50 && n_merged > 1000, "splits in {n_split}, merges in {n_merged} of {}", with_splits.len());
 }

@@ -86,10 +86,11 @@ impl RowHalves {
         let Place { row_ix, in_batch, row } = place;
         let (own, slot, before) = (own as usize, slot as usize, self.labels[row_ix]);
         let leaves = own != slot;
-        if leaves && self.is_drawn(own) {
-            if let Some(half) = before {
-                scorer.change_half(in_batch, own, half, -1);
-            }
+        if leaves
+            && self.is_drawn(own)
+            && let Some(half) = before
+        {
+            scorer.change_half(in_batch, own, half, -1);
         }
         let now = match self.rules.get(slot) {
             None | Some(Rule::None) => None,
