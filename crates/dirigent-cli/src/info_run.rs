@@ -25,7 +25,7 @@ fn read(path: &Path) -> Result<Value> {
 }
 
 /// What is told, in this order, and where it stands in the record.
-const TOLD: [(&str, &str); 22] = [
+const TOLD: [(&str, &str); 25] = [
     ("error", "/error"),
     ("version", "/version"),
     ("data", "/data/name"),
@@ -33,6 +33,9 @@ const TOLD: [(&str, &str); 22] = [
     ("columns", "/data/n_columns"),
     ("family", "/model/family"),
     ("method", "/options/method"),
+    ("splits", "/options/splits"),
+    ("workers", "/options/workers"),
+    ("engine", "/options/engine"),
     ("seed", "/options/seed"),
     ("K", "/summary/k"),
     ("K of draws", "/posterior/k/mean"),

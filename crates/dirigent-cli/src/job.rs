@@ -76,7 +76,7 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &Output
     let components = std::mem::take(&mut outcome.best.components);
     run_dir.write_model(&FittedModel { model: job.model.clone(), alpha: outcome.best.alpha, columns, components })?;
     let best = recorder.best.and_then(BestState::into_state);
-    let posterior = point::settle(job, run_dir, best, &mut outcome.best)?;
+    let posterior = point::settle(job, run_dir, best, outcome.n_draws, &mut outcome.best)?;
     run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = &outcome.totals {
@@ -84,7 +84,8 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &Output
         (bytes, messages) = (totals.bytes, totals.messages);
     }
     let summary = Summary { seconds, bytes, messages, ..summarize(job, &outcome) };
-    let warnings = advice::warnings(job.model, job.options, job.n_chains, n_rows, &outcome);
+    let mut warnings = advice::warnings(job.model, job.options, job.n_chains, n_rows, &outcome);
+    warnings.extend(point::warning(job.point, outcome.n_draws));
     Ok(Told { summary, posterior, diagnostics: outcome.diagnostics, warnings })
 }
 

@@ -26,15 +26,16 @@ pub(crate) fn settle(
     job: &Job<'_>,
     run_dir: &RunDir,
     best: Option<Vec<u32>>,
+    n_draws: usize,
     outcome: &mut Outcome,
 ) -> Result<Option<PosteriorRecord>> {
-    let draws = job.options.draws().map(|_| read_draws(&run_dir.path().join("draws.npy"))).transpose()?;
+    // a time limit may have come before the first draw
+    let draws = (n_draws > 0).then(|| read_draws(&run_dir.path().join("draws.npy"))).transpose()?;
     let chosen = match (job.point, &draws) {
         (Point::Argmax, _) => None,
-        (Point::Vi, Some(draws)) => Some(least_expected_vi(job, draws, outcome)),
-        (Point::Vi, None) => unreachable!("refused before the run"),
+        (Point::Vi, draws) => draws.as_ref().map(|draws| least_expected_vi(job, draws, outcome)),
         (Point::Last, _) => Some(outcome.state.clone()),
-        // a run that ended before its second half has no better state than its last
+        // a run that ended before its first draw, or in its sample of rows, has no better state than its last
         (Point::Best, _) => Some(best.unwrap_or_else(|| outcome.state.clone())),
     };
     if let Some(labels) = chosen {
@@ -49,6 +50,12 @@ pub(crate) fn settle(
         k: draws.k_posterior(),
         expected_vi_labels: draws.expected_vi(&outcome.labels),
     }))
+}
+
+/// Where the partition that was asked for could not be found.
+pub(crate) fn warning(point: Point, n_draws: usize) -> Option<String> {
+    let is_missed = point == Point::Vi && n_draws == 0;
+    is_missed.then(|| "--point vi had no draws to choose from: labels are the most probable components".to_owned())
 }
 
 fn least_expected_vi(job: &Job<'_>, draws: &Partitions, outcome: &Outcome) -> Vec<u32> {

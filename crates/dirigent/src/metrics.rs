@@ -186,6 +186,7 @@ mod tests {
     }
 
     /// A way to see the time: `cargo test --release -p dirigent --lib -- --ignored --nocapture many_rows`.
+    #[expect(clippy::print_stderr, reason = "a measurement is read by people")]
     #[test]
     #[ignore = "takes a second, measures"]
     fn many_rows_are_compared_in_linear_time() {
@@ -195,7 +196,7 @@ mod tests {
         for _ in 0..5 {
             let start = std::time::Instant::now();
             let vi = compare(&a, &b).vi;
-            println!("VI {vi:.4} in {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+            eprintln!("VI {vi:.4} in {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
         }
     }
 

@@ -18,10 +18,19 @@ use dirigent::trace::CycleInfo;
 
 const N_ROWS: usize = 25;
 
-struct Nobody;
+/// Counts what is reported.
+#[derive(Default)]
+struct Counting {
+    n_splits: u64,
+    /// Of components with one another, at least.
+    n_merges: u64,
+}
 
-impl Driver for Nobody {
-    fn on_report(&mut self, _info: CycleInfo) -> Result<()> {
+impl Driver for Counting {
+    fn on_report(&mut self, info: CycleInfo) -> Result<()> {
+        self.n_splits += info.splits;
+        // births that found a component count as merged too
+        self.n_merges += info.merges.saturating_sub(info.births);
         Ok(())
     }
     fn on_frame(&mut self, _from: ShardId, _frame: Frame) -> Result<()> {
@@ -72,11 +81,11 @@ fn shard(is_text: bool, rng: &mut Stream) -> Shard {
     }
 }
 
-/// Rows of three components that all shards share, because the law of the components has a seed of its own.
+/// Rows of four components that all shards share, because the law of the components has a seed of its own.
 fn rows_of<F: Family + Conjugate>(family: &F, like: Row<'_>, rng: &mut Stream) -> Vec<OwnedRow> {
     let mut law = Seed::new(99).stream(Role::Observer, 0, 0);
-    let params: Vec<F::Params> = (0..3).map(|_| family.sample_params(&family.empty_stats(), &mut law)).collect();
-    (0..N_ROWS).map(|row| family.sample_row(&params[row % 3], like, rng)).collect()
+    let params: Vec<F::Params> = (0..4).map(|_| family.sample_params(&family.empty_stats(), &mut law)).collect();
+    (0..N_ROWS).map(|row| family.sample_row(&params[row % 4], like, rng)).collect()
 }
 
 fn random_simulation(n_workers: u32, rng: &mut Stream) -> Simulation {
@@ -103,8 +112,18 @@ fn random_simulation(n_workers: u32, rng: &mut Stream) -> Simulation {
     }
 }
 
-/// One random schedule; the number of events that were checked, and whether all came to rest before the last frame was gone.
-fn conserve(seed: u64) -> (u64, bool) {
+/// What became of one random schedule.
+struct Conserved {
+    /// Events that were checked.
+    n_events: u64,
+    /// Whether all came to rest before the last frame was gone.
+    has_rested: bool,
+    /// Whether components kept halves, and how often they were split and merged.
+    splits: bool,
+    counted: Counting,
+}
+
+fn conserve(seed: u64) -> Conserved {
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
     let n_workers = 2 + rng.below(3) as u32;
     let is_text = rng.below(2) == 0;
@@ -133,10 +152,12 @@ fn conserve(seed: u64) -> (u64, bool) {
     let shards = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(is_text, &mut rng)).collect();
     let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
     let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
+    let splits = options.splits;
     let mut coordinator = Coordinator::new(options);
+    let mut counted = Counting::default();
     let (mut witness, mut n_events, mut n_rests) = (Witness::default(), 0, 0);
     let described = format!("seed {seed}: {simulation:?}");
-    run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut Nobody, &mut |moment| {
+    run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut counted, &mut |moment| {
         n_events += 1;
         let verdict = witness.check(moment.coordinator, moment.workers);
         assert_eq!(verdict, Ok(()), "event {n_events} at {} of {described}", moment.at);
@@ -147,13 +168,20 @@ fn conserve(seed: u64) -> (u64, bool) {
         }
     })
     .unwrap_or_else(|error| panic!("{error}: {described}"));
-    (n_events, n_rests > 0)
+    Conserved { n_events, has_rested: n_rests > 0, splits, counted }
 }
 
 #[test]
 fn pool_equals_labels_after_any_schedule() {
-    let (n_events, rested): (Vec<u64>, Vec<bool>) = (0..300).map(conserve).unzip();
-    assert!(n_events.iter().sum::<u64>() > 20_000, "few events were checked");
+    let conserved: Vec<Conserved> = (0..300).map(conserve).collect();
+    let n_events = conserved.iter().map(|conserved| conserved.n_events).sum::<u64>();
+    assert!(n_events > 20_000, "{n_events} events were checked");
     // a doubled frame may be under way to the very end
-    assert!(rested.iter().filter(|rested| **rested).count() > 270, "few schedules were checked at rest");
+    let n_rested = conserved.iter().filter(|conserved| conserved.has_rested).count();
+    assert!(n_rested > 270, "{n_rested} schedules were checked at rest");
+    let with_splits: Vec<&Counting> =
+        conserved.iter().filter(|conserved| conserved.splits).map(|conserved| &conserved.counted).collect();
+    let n_split = with_splits.iter().filter(|counted| counted.n_splits > 0).count();
+    let n_merged = with_splits.iter().filter(|counted| counted.n_merges > 0).count();
+    assert!(n_split > 50 && n_merged > 1000, "splits in {n_split}, merges in {n_merged} of {}", with_splits.len());
 }

@@ -2,23 +2,27 @@
 
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
-use dirigent::method::cgs::{Observer, Outcome};
+use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine, run};
-use dirigent::model::{Alpha, ModelOptions};
+use dirigent::model::{Alpha, Model, ModelOptions};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
+use dirigent::survey::Survey;
 use dirigent::sweep::Kernel;
 use dirigent::trace::CycleInfo;
 
 const WORKERS: usize = 20;
 
-struct Log(Vec<(u64, f64, usize)>);
+/// Cycle, log-joint, K and the rows that took part.
+type Line = (u64, f64, usize, u64);
+
+struct Log(Vec<Line>);
 
 impl Observer for Log {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-        self.0.push((info.cycle, info.log_joint, info.k));
+        self.0.push((info.cycle, info.log_joint, info.k, info.n_rows));
         Ok(())
     }
     fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
@@ -26,18 +30,20 @@ impl Observer for Log {
     }
 }
 
-fn rows() -> Shard {
+fn rows(n_rows: usize) -> Shard {
     let mut rng = Seed::new(4).stream(Role::Synthetic, 0, 0);
     let centres: Vec<f64> = (0..24).map(|_| 10.0 * rng.normal()).collect();
     let cells =
-        (0..4000).flat_map(|row| [centres[row % 12], centres[12 + row % 12]]).map(|c| c + rng.normal()).collect();
+        (0..n_rows).flat_map(|row| [centres[row % 12], centres[12 + row % 12]]).map(|c| c + rng.normal()).collect();
     Shard::of_table(Table::from_f64(2, cells))
 }
 
-fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Outcome, Vec<(u64, f64, usize)>) {
-    let rows = rows();
-    let shards: Vec<Shard> = (0..WORKERS).map(|worker| rows.part(worker_rows(worker, WORKERS, 4000))).collect();
-    let coordinator = CoordinatorOptions {
+fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Outcome, Vec<Line>) {
+    fit_with(options(consolidation, schedule), &rows(4000), engine)
+}
+
+fn options(consolidation: Consolidation, schedule: Schedule) -> CoordinatorOptions {
+    CoordinatorOptions {
         n_workers: WORKERS as u32,
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
         alpha: Alpha::Auto,
@@ -52,7 +58,12 @@ fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Out
         shows_labels: false,
         kernel: Some(Kernel::best()),
         has_start: false,
-    };
+    }
+}
+
+fn fit_with(coordinator: CoordinatorOptions, rows: &Shard, engine: Engine) -> (Outcome, Vec<Line>) {
+    let n_rows = rows.n_rows();
+    let shards: Vec<Shard> = (0..WORKERS).map(|worker| rows.part(worker_rows(worker, WORKERS, n_rows))).collect();
     let options = DistributedOptions {
         coordinator,
         draws: None,
@@ -75,12 +86,71 @@ fn threads_and_simulation_give_the_same_labels_under_every_consolidation() {
     for consolidation in [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian] {
         let one = fit(consolidation, Schedule::Sync, Engine::Threads(1));
         assert!(one.0.k >= 10, "{consolidation:?} ended at {}", one.0.k);
-        let slow =
-            Simulation { stragglers: vec![(3, 7.0)], reorder: 0.3, loss: 0.1, duplicate: 0.1, ..Simulation::default() };
-        for engine in [Engine::Threads(2), Engine::Threads(7), simulated(Simulation::default()), simulated(slow)] {
+        for engine in [Engine::Threads(2), Engine::Threads(7), simulated(Simulation::default()), disturbed()] {
             assert_eq!(fit(consolidation, Schedule::Sync, engine), one, "{consolidation:?}");
         }
     }
+}
+
+/// An engine that is slow in one place, and loses and doubles frames.
+fn disturbed() -> Engine {
+    let simulation =
+        Simulation { stragglers: vec![(3, 7.0)], reorder: 0.3, loss: 0.1, duplicate: 0.1, ..Simulation::default() };
+    simulated(simulation)
+}
+
+#[test]
+fn threads_and_simulation_give_the_same_labels_with_splits() {
+    for consolidation in [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian] {
+        let fit = |engine| {
+            let options = CoordinatorOptions { splits: true, ..options(consolidation, Schedule::Sync) };
+            fit_with(options, &rows(4000), engine)
+        };
+        let one = fit(Engine::Threads(1));
+        assert!(one.0.k >= 10, "{consolidation:?} ended at {}", one.0.k);
+        for engine in [Engine::Threads(2), Engine::Threads(7), simulated(Simulation::default()), disturbed()] {
+            assert_eq!(fit(engine), one, "{consolidation:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_begins_with_a_sample_gives_the_same_labels_everywhere() {
+    const N_ROWS: usize = 250_000;
+    let rows = rows(N_ROWS);
+    let fit = |engine| {
+        let options = CoordinatorOptions {
+            splits: true,
+            cycles: Cycles::Fixed(15),
+            ..options(Consolidation::Progressive, Schedule::Sync)
+        };
+        fit_with(options, &rows, engine)
+    };
+    let one = fit(Engine::Threads(1));
+    let n_rows: Vec<u64> = one.1.iter().map(|line| line.3).collect();
+    // each worker's sample is rounded up
+    assert!((62_500..62_520).contains(&n_rows[0]), "{n_rows:?}");
+    assert_eq!(n_rows.last(), Some(&(N_ROWS as u64)), "{n_rows:?}");
+    for engine in [Engine::Threads(2), disturbed()] {
+        assert!(fit(engine) == one, "other labels, or another way to them");
+    }
+}
+
+/// The trace is of the sample; what came out is of all rows.
+#[test]
+fn a_run_that_ends_with_its_sample_says_the_log_joint_of_all_rows() {
+    let rows = rows(250_000);
+    let options = CoordinatorOptions {
+        splits: true,
+        alpha: Alpha::Fixed(1.0),
+        cycles: Cycles::Fixed(1),
+        ..options(Consolidation::Progressive, Schedule::Sync)
+    };
+    let model = Model::resolve(&options.model, &Survey::of(&rows)).unwrap();
+    let (outcome, log) = fit_with(options, &rows, Engine::Threads(2));
+    assert!(log[0].3 < 63_000, "{log:?}");
+    let expected = log_joint_of_labels(&rows, &model, 1.0, &outcome.state);
+    assert!((outcome.log_joint - expected).abs() < 1e-6 * expected.abs(), "{}, {expected}", outcome.log_joint);
 }
 
 #[test]

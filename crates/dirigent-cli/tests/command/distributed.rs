@@ -4,7 +4,8 @@ use crate::place::Place;
 use std::fs;
 
 /// Each method with its consolidation and its schedule.
-const METHODS: [(&str, &str, &str); 4] = [
+const METHODS: [(&str, &str, &str); 5] = [
+    ("dirigent", "progressive", "sync"),
     ("prog", "progressive", "sync"),
     ("pooled", "pooled", "sync"),
     ("hung", "hungarian", "sync"),
@@ -54,6 +55,7 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
         assert_eq!((&options["consolidation"], &options["schedule"]), (&consolidation.into(), &schedule.into()));
         assert_eq!((&options["engine"], &options["workers"]), (&"threads".into(), &4.into()));
         assert_eq!(options["sweeps_per_cycle"], 1);
+        assert_eq!(options["splits"], method == "dirigent");
         let summary = &record["summary"];
         assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
         assert_eq!(place.integers(&format!("{method}/labels.npy")).len(), 3002);
@@ -239,13 +241,18 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
     let place = Place::new();
     place.write("three.csv", "a,b\n1,2\n3,4\n5,6\n");
     let cases: &[(&str, &[&str])] = &[
-        ("--workers 2", &["--workers", "cgs", "hint: ", "--method"]),
-        ("--threads 2", &["--threads", "cgs", "hint: ", "--method"]),
-        ("--consolidation pooled", &["--consolidation", "cgs", "hint: ", "--method"]),
-        ("--schedule sync", &["--schedule", "cgs", "hint: ", "--method"]),
-        ("--sweeps-per-cycle 1", &["--sweeps-per-cycle", "cgs", "hint: ", "--method"]),
-        ("--engine threads", &["--engine", "cgs", "hint: ", "--method"]),
-        ("--engine simulated", &["--engine", "cgs", "hint: ", "--method"]),
+        ("--method cgs --workers 2", &["--workers", "cgs", "hint: ", "--method"]),
+        ("--method cgs --threads 2", &["--threads", "cgs", "hint: ", "--method"]),
+        ("--method cgs --consolidation pooled", &["--consolidation", "cgs", "hint: ", "--method"]),
+        ("--method cgs --schedule sync", &["--schedule", "cgs", "hint: ", "--method"]),
+        ("--method cgs --sweeps-per-cycle 1", &["--sweeps-per-cycle", "cgs", "hint: ", "--method"]),
+        ("--method cgs --engine threads", &["--engine", "cgs", "hint: ", "--method"]),
+        ("--method cgs --engine simulated", &["--engine", "cgs", "hint: ", "--method"]),
+        ("--method cgs --splits on", &["--splits", "cgs", "hint: ", "--method"]),
+        ("--method cgs --draws 2 --draws-from exact", &["--draws-from", "cgs", "hint: ", "--method"]),
+        ("--draws-from exact", &["--draws", "required"]),
+        ("--draws 2 --draws-from slow", &["--draws-from", "slow", "exact", "fast"]),
+        ("--splits maybe", &["--splits", "maybe", "on", "off"]),
         ("--method prog --latency 1", &["--latency", "hint: ", "--engine simulated"]),
         ("--method prog --bandwidth 1", &["--bandwidth", "hint: ", "--engine simulated"]),
         ("--method prog --straggler 0=2", &["--straggler", "hint: ", "--engine simulated"]),
@@ -304,7 +311,51 @@ fn the_slice_sampler_fits_on_many_workers_and_no_engine_changes_a_label() {
     assert!(record["summary"]["nmi_labels"].as_f64().unwrap() > 0.95, "{}", record["summary"]);
     place.ok(&format!("{FIT} --method slicemr {SIMULATED} --crash 1@3 --out crashed"));
     assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
-    for option in ["--consolidation pooled", "--schedule async", "--sweeps-per-cycle 2"] {
+    for option in ["--consolidation pooled", "--schedule async", "--splits off", "--sweeps-per-cycle 2"] {
         place.refused(&format!("{FIT} --method slicemr {option}"), &["slicemr", "hint: "]);
     }
+}
+
+#[test]
+fn splits_can_be_switched_on_and_off() {
+    let place = place();
+    place.ok(&format!("{FIT} --splits off --out off"));
+    place.ok(&format!("{FIT} --method prog --out prog"));
+    assert_eq!(place.read("off/labels.npy"), place.read("prog/labels.npy"));
+    assert_eq!(place.json("off/run.json")["options"]["splits"], false);
+    assert_eq!(numbers(&place, "off/trace.csv", "splits").iter().sum::<f64>(), 0.0);
+    place.ok(&format!("{FIT} --method prog --splits on --out on"));
+    place.ok(&format!("{FIT} --out default"));
+    assert_eq!(place.read("on/labels.npy"), place.read("default/labels.npy"));
+    assert_eq!(place.json("on/run.json")["options"]["splits"], true);
+}
+
+#[test]
+fn the_draws_of_the_default_method_are_exact_unless_fast_ones_are_asked_for() {
+    let place = place();
+    let fit = FIT.replace("--cycles 8 ", "");
+    place.ok(&format!("{fit} --out none"));
+    assert_eq!(place.json("none/run.json")["options"]["draws_from"], serde_json::Value::Null);
+    let settled = place.json("none/run.json")["summary"]["cycles"].as_u64().unwrap();
+    for (run, options, draws_from, cycles_after) in
+        [("exact", "", "exact", Some(105)), ("fast", "--draws-from fast", "fast", None)]
+    {
+        place.ok(&format!("{fit} --draws 5 {options} --out {run}"));
+        let record = place.json(&format!("{run}/run.json"));
+        assert_eq!(record["options"]["draws_from"], draws_from);
+        assert_eq!(record["summary"]["stopped_because"], "stationary");
+        assert_eq!((&record["summary"]["n_draws"], &record["posterior"]["n_draws"]), (&5.into(), &5.into()));
+        assert_eq!(place.shape(&format!("{run}/draws.npy")), "(5,3002,)");
+        let last = place.integers(&format!("{run}/draws.npy"))[4 * 3002..].iter().max().unwrap() + 1;
+        assert_eq!(record["summary"]["k"], last, "the last draw is the last state");
+        let cycles = record["summary"]["cycles"].as_u64().unwrap();
+        assert_eq!(place.column(&format!("{run}/trace.csv"), "cycle").len() as u64, cycles);
+        if let Some(cycles_after) = cycles_after {
+            assert_eq!(cycles, settled + cycles_after, "the slice sampler takes over where the method has settled");
+        }
+    }
+    place.ok(&format!("{fit} --method prog --draws 2 --out prog"));
+    assert_eq!(place.json("prog/run.json")["options"]["draws_from"], "fast");
+    place.ok("fit made/data.npy --sigma 1 --sigma0 40 --method cgs --cycles 4 --draws 2 --out cgs");
+    assert_eq!(place.json("cgs/run.json")["options"]["draws_from"], serde_json::Value::Null);
 }

@@ -21,7 +21,7 @@ fn warnings(record: &Value) -> Vec<String> {
 #[test]
 fn a_fit_ends_when_it_has_settled_whatever_the_method() {
     let place = place();
-    for method in ["cgs", "prog", "pooled", "hung", "async"] {
+    for method in ["dirigent", "cgs", "prog", "pooled", "hung", "async"] {
         let workers = if method == "cgs" { "" } else { "--workers 4" };
         let ended = place.ok(&format!("{MADE} --method {method} {workers} --out {method}"));
         assert!(ended.stdout.contains(" (settled) in "), "{}", ended.stdout);
@@ -59,11 +59,21 @@ fn the_cycles_can_be_fixed_or_bounded() {
 fn a_time_limit_ends_a_run_and_cuts_its_draws() {
     let place = place();
     // the time is up at once: one cycle
-    place.ok(&format!("{MADE} --time-limit 1e-9 --draws 20 --out none"));
-    let summary = &place.json("none/run.json")["summary"];
-    assert_eq!((&summary["stopped_because"], &summary["cycles"]), (&"time_limit".into(), &1.into()));
-    assert_eq!((place.shape("none/draws.npy"), &summary["n_draws"]), ("(0,3000,)".to_owned(), &0.into()));
-    assert_eq!(place.integers("none/labels.npy").len(), 3000);
+    for method in ["", "--method cgs", "--method prog"] {
+        for point in ["argmax", "vi", "best", "last"] {
+            let fit = format!("{MADE} {method} --point {point} --time-limit 1e-9 --draws 20 --out none --force");
+            let ended = place.ok(&fit);
+            let record = place.json("none/run.json");
+            let summary = &record["summary"];
+            assert_eq!((&summary["stopped_because"], &summary["cycles"]), (&"time_limit".into(), &1.into()), "{fit}");
+            assert_eq!((place.shape("none/draws.npy"), &summary["n_draws"]), ("(0,3000,)".to_owned(), &0.into()));
+            assert_eq!(record["posterior"], Value::Null);
+            assert_eq!(place.integers("none/labels.npy").len(), 3000);
+            assert!(ended.stderr.contains("draws.npy holds 0 of 20"), "{}", ended.stderr);
+            assert_eq!(ended.stderr.contains("--point vi had no draws"), point == "vi", "{}", ended.stderr);
+        }
+    }
+    place.refused("draws none", &["none/draws.npy"]);
 
     // on a virtual clock: 750 rows a worker at 1 ms each are 0.75 s a cycle, so some 30 of 40 cycles
     let virtual_clock = "--method prog --workers 4 --engine simulated --row-cost 1e-3 --latency 0 --time-limit 22";
@@ -167,7 +177,14 @@ fn tiny_data_end_too() {
     let place = Place::new();
     place.write("ten.csv", "x\n".to_owned() + &(0..10).map(|row| format!("{}\n", row % 4)).collect::<String>());
     place.write("same.csv", "x\n1\n1\n1\n");
-    for (data, method) in [("ten.csv", "cgs"), ("ten.csv", "prog"), ("same.csv", "cgs"), ("same.csv", "async")] {
+    for (data, method) in [
+        ("ten.csv", "dirigent"),
+        ("ten.csv", "cgs"),
+        ("ten.csv", "prog"),
+        ("same.csv", "dirigent"),
+        ("same.csv", "cgs"),
+        ("same.csv", "async"),
+    ] {
         let sigma = if data == "same.csv" { "--sigma 1 --sigma0 1" } else { "" };
         place.ok(&format!("fit {data} {sigma} --method {method} --out run --force"));
         let summary = &place.json("run/run.json")["summary"];

@@ -110,7 +110,7 @@ fn a_run_without_a_terminal_reports_in_plain_lines() {
 #[test]
 fn draws_are_states_of_the_chain() {
     let place = Place::with_two_clusters();
-    place.ok("fit two.csv --exclude class --cycles 3 --draws 4 --thin 3 --out run");
+    place.ok("fit two.csv --exclude class --method cgs --cycles 3 --draws 4 --thin 3 --out run");
     assert_eq!(place.shape("run/draws.npy"), "(4,60,)");
     let record = place.json("run/run.json");
     assert_eq!(record["summary"]["cycles"], 24);

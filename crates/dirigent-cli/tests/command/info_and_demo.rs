@@ -34,6 +34,13 @@ fn a_run_is_described() {
     }
     let info: Value = serde_json::from_str(&place.ok("info run --json").stdout).unwrap();
     assert_eq!(info, place.json("run/run.json"));
+    for part in ["method           dirigent", "splits           true", "workers          1", "engine           threads"]
+    {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    place.ok("fit two.csv --exclude class --cycles 3 --method cgs --out exact");
+    let text = place.ok("info exact").stdout;
+    assert!(text.contains("workers          1") && !text.contains("engine") && !text.contains("splits"), "{text}");
     place.refused("info run two.csv", &["run", "one run folder at a time"]);
 }
 

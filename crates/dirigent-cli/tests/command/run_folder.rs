@@ -10,8 +10,16 @@ fn the_files_of_a_run_are_whole_and_agree() {
     let mut files: Vec<_> =
         fs::read_dir(place.path("deep/run")).unwrap().map(|file| file.unwrap().file_name()).collect();
     files.sort();
-    let expected =
-        ["certainty.npy", "components.npz", "labels.csv", "labels.npy", "model.json", "run.json", "trace.csv"];
+    let expected = [
+        "certainty.npy",
+        "components.npz",
+        "labels.csv",
+        "labels.npy",
+        "model.json",
+        "run.json",
+        "trace.csv",
+        "workers.csv",
+    ];
     assert_eq!(files, expected);
 
     let (labels, certainty) = (place.integers("deep/run/labels.npy"), place.singles("deep/run/certainty.npy"));
@@ -31,13 +39,14 @@ fn the_trace_has_a_line_a_cycle_and_ends_where_the_summary_stands() {
     assert_eq!(
         header.join(","),
         "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,moved,births,merges,splits,\
-         bytes,messages,observed_bytes,chain"
+         bytes,messages,observed_bytes,rows,chain"
     );
     let lines: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), 7);
     let last = |column: &str| lines[6][header.iter().position(|name| *name == column).unwrap()].to_owned();
     let summary = &place.json("run/run.json")["summary"];
     assert_eq!((last("cycle"), last("virtual_seconds")), ("7".to_owned(), String::new()));
+    assert_eq!(last("rows"), "60");
     for column in ["log_joint", "vi", "alpha", "k"] {
         assert_eq!(last(column).parse::<f64>().unwrap(), summary[column].as_f64().unwrap(), "{column}");
     }
@@ -55,7 +64,9 @@ fn the_record_tells_what_was_used() {
     assert_eq!(data["files"][0]["path"], "two.csv");
     assert!(data["fingerprint"].is_string());
     let options = &record["options"];
-    assert_eq!((&options["method"], &options["alpha"], &options["seed"]), (&"cgs".into(), &2.0.into(), &3.into()));
+    assert_eq!((&options["method"], &options["alpha"], &options["seed"]), (&"dirigent".into(), &2.0.into(), &3.into()));
+    assert_eq!((&options["splits"], &options["workers"]), (&true.into(), &1.into()));
+    assert_eq!((&options["draws"], &options["draws_from"]), (&serde_json::Value::Null, &serde_json::Value::Null));
     assert_eq!(record["model"]["noise_sd"], 1.5);
     assert!(record["model"]["mean_sd"].as_f64().unwrap() > 0.0, "what was left out is resolved");
     assert_eq!(record["summary"]["stopped_because"], "cycles");

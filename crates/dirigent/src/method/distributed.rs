@@ -12,6 +12,7 @@ use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::simulated::{self, Respawn, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
 use crate::error::{Error, Result};
+use crate::family::log_joint;
 use crate::message::codec::{Message, decode};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
@@ -96,9 +97,20 @@ pub fn run(
             simulated::run(&mut coordinator, workers, simulation, &mut nodes, &mut collector)?
         }
     };
+    let n_rows = collector.n_rows_in_last_cycle();
     let (mut outcome, ids) = collector.finish()?;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
+    if n_rows < outcome.state.len() as u64 {
+        outcome.log_joint = log_joint_of_all_rows(&coordinator, shards, &outcome);
+    }
     Ok((outcome, totals))
+}
+
+/// Where the last cycle was one of a sample, its log-joint is not that of the state, which all rows are in.
+fn log_joint_of_all_rows(coordinator: &Coordinator, shards: &[Shard], outcome: &Outcome) -> f64 {
+    let model = &coordinator.plan().expect("a run that has ended had a plan").model;
+    let sum_log_base = shards.iter().map(|shard| reference_sampler(model, shard.clone()).sum_log_base()).sum();
+    log_joint(model.conjugate(), outcome.components.iter(), outcome.alpha, sum_log_base)
 }
 
 /// The statistics of the final components, in the order of their numbers: those of the last snapshot, from which labels were read. Where that does not hold
@@ -147,7 +159,7 @@ impl Respawn<Coordinator, Worker> for Nodes<'_> {
             (None, None) => Ok(Worker::new(shard_id, shard, self.kernel)),
             (None, Some(start)) => {
                 let first_row = self.first_rows[shard_id as usize];
-                let labels = start[first_row..first_row + shard.n_rows()].to_vec();
+                let labels = &start[first_row..first_row + shard.n_rows()];
                 Ok(Worker::start_from(shard_id, shard, self.kernel, labels))
             }
         }
@@ -244,6 +256,11 @@ impl<'a> Collector<'a> {
         self.observer.on_state(&info, &|| numbered_by_size(state));
         self.last = Some(info);
         Ok(())
+    }
+
+    /// Rows that took part in the last cycle.
+    fn n_rows_in_last_cycle(&self) -> u64 {
+        self.pending.as_ref().or(self.last.as_ref()).map_or(0, |info| info.n_rows)
     }
 
     /// What came out but for the components' statistics, and the ids of the components in the order of their numbers.

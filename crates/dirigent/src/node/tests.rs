@@ -1,5 +1,7 @@
 //! Nodes driven by hand through the interleavings that are easy to get wrong, the conservation law checked after every event.
 
+mod splits;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use super::conservation::Witness;
@@ -21,6 +23,8 @@ struct Bench {
     /// To workers.
     replies: VecDeque<(ShardId, Frame)>,
     witness: Witness,
+    /// Cycles that the coordinator has reported.
+    n_reports: usize,
 }
 
 fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
@@ -56,23 +60,36 @@ fn worker(shard_id: ShardId) -> Worker {
 impl Bench {
     /// Everyone has joined, and the first replies are under way.
     fn new(n_workers: u32, schedule: Schedule) -> Self {
+        let mut bench = Self::of(options(n_workers, schedule), (0..n_workers).map(worker).collect());
+        bench.join();
+        bench
+    }
+
+    /// Everyone is there, and the plan is under way.
+    fn of(options: CoordinatorOptions, workers: Vec<Worker>) -> Self {
+        let n_workers = options.n_workers;
         let mut bench = Self {
-            coordinator: Coordinator::new(options(n_workers, schedule)),
-            workers: (0..n_workers).map(|shard_id| Some(worker(shard_id))).collect(),
+            coordinator: Coordinator::new(options),
+            workers: workers.into_iter().map(Some).collect(),
             pushes: VecDeque::new(),
             replies: VecDeque::new(),
             witness: Witness::default(),
+            n_reports: 0,
         };
         (0..n_workers).for_each(|shard_id| bench.tell_worker(shard_id, Event::Start));
         (0..n_workers).for_each(|_| bench.deliver_push());
-        (0..n_workers).for_each(|_| bench.deliver_reply());
-        (0..n_workers).for_each(|_| bench.deliver_push());
         bench
+    }
+
+    fn join(&mut self) {
+        (0..self.workers.len()).for_each(|_| self.deliver_reply());
+        (0..self.workers.len()).for_each(|_| self.deliver_push());
     }
 
     fn tell_coordinator(&mut self, event: Event) {
         let mut out = Outbox::default();
         self.coordinator.on(event, &mut out).unwrap();
+        self.n_reports += out.reports.len();
         for (to, frame) in out.frames {
             let Address::Worker(shard_id) = to else { continue };
             self.replies.push_back((shard_id, frame));

@@ -8,7 +8,7 @@ use crate::io::{DataFile, DataSet, FittedColumns, Selection};
 use crate::method::MethodOptions;
 use crate::method::cgs::Draws;
 use crate::method::chains::Diagnostics;
-use crate::method::distributed::Engine;
+use crate::method::distributed::{DrawsFrom, Engine};
 use crate::model::{Alpha, Model, ModelOptions};
 use crate::node::{Consolidation, Schedule};
 use crate::posterior::draws::KPosterior;
@@ -177,6 +177,8 @@ pub struct RunOptions {
     pub has_start: bool,
     /// The states that are kept.
     pub draws: Option<DrawsRecord>,
+    /// What they are states of, where the method could give either.
+    pub draws_from: Option<DrawsFrom>,
     /// Which partition `labels.npy` holds.
     pub point: Point,
 }
@@ -243,6 +245,7 @@ impl RunOptions {
                 MethodOptions::Slice(options) => options.start.is_some(),
             },
             draws,
+            draws_from: draws.and(distributed.map(|options| options.draws_from)),
             point: Point::default(),
         }
     }

@@ -120,9 +120,9 @@ impl<S: Scorer> Batched<S> {
         Self { scorer, shard, labels, halves, kernel, buffers: Buffers::default() }
     }
 
-    /// The conditional of one row given all others, as the sweep draws from: slots, then a new component.
+    /// Makes one row the current batch.
     #[cfg(test)]
-    pub(crate) fn conditional(&mut self, row_ix: usize, alpha: f64) -> Vec<f64> {
+    fn open_row(&mut self, row_ix: usize) {
         struct ScoreOne<'a, S>(&'a mut Batched<S>, usize);
         impl<S: Scorer> Task for ScoreOne<'_, S> {
             type Output = ();
@@ -134,6 +134,26 @@ impl<S: Scorer> Batched<S> {
             }
         }
         kernel::run(self.kernel, ScoreOne(self, row_ix));
+    }
+
+    /// The probability of the left half of a slot for a row that is taken out of a half of it, as the sweep draws from, and the rows in both halves.
+    #[cfg(test)]
+    pub(crate) fn half_conditional(
+        &mut self,
+        row_ix: usize,
+        slot: usize,
+        taken_out: Option<Half>,
+        alpha: f64,
+    ) -> (f64, [i64; 2]) {
+        self.open_row(row_ix);
+        let odds = super::halves::odds_of_right(&self.scorer, 0, slot, taken_out, 0.5 * alpha);
+        (1.0 / (1.0 + odds), self.scorer.half_counts(slot))
+    }
+
+    /// The conditional of one row given all others, as the sweep draws from: slots, then a new component.
+    #[cfg(test)]
+    pub(crate) fn conditional(&mut self, row_ix: usize, alpha: f64) -> Vec<f64> {
+        self.open_row(row_ix);
         let own = self.labels[row_ix];
         let log_weight_own = self.buffers.refresh(&self.scorer, 0, own);
         let log_weight_new = libm::log(alpha) + self.scorer.log_weight_new(0);

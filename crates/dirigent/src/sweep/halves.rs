@@ -86,10 +86,11 @@ impl RowHalves {
         let Place { row_ix, in_batch, row } = place;
         let (own, slot, before) = (own as usize, slot as usize, self.labels[row_ix]);
         let leaves = own != slot;
-        if leaves && self.is_drawn(own) {
-            if let Some(half) = before {
-                scorer.change_half(in_batch, own, half, -1);
-            }
+        if leaves
+            && self.is_drawn(own)
+            && let Some(half) = before
+        {
+            scorer.change_half(in_batch, own, half, -1);
         }
         let now = match self.rules.get(slot) {
             None | Some(Rule::None) => None,
@@ -132,14 +133,26 @@ fn draw_half<S: Scorer>(
     half_alpha: f64,
     rng: &mut Stream,
 ) -> Half {
+    let odds = odds_of_right(scorer, in_batch, slot, taken_out, half_alpha);
+    // so much smaller than the smallest number, or so much larger than the largest: both are certain
+    if rng.uniform() * (1.0 + odds) < 1.0 { Half::Left } else { Half::Right }
+}
+
+/// How much more the right half weighs than the left one, the row taken out.
+#[inline(always)]
+pub(super) fn odds_of_right<S: Scorer>(
+    scorer: &S,
+    in_batch: usize,
+    slot: usize,
+    taken_out: Option<Half>,
+    half_alpha: f64,
+) -> f64 {
     let mut counts = scorer.half_counts(slot);
     if let Some(half) = taken_out {
         counts[half.ix()] -= 1;
     }
     let [left, right] = scorer.log_half_weights(in_batch, slot, taken_out);
-    let odds = libm::exp(right - left) * prior_share(counts[1], half_alpha) / prior_share(counts[0], half_alpha);
-    // so much smaller than the smallest number, or so much larger than the largest: both are certain
-    if rng.uniform() * (1.0 + odds) < 1.0 { Half::Left } else { Half::Right }
+    libm::exp(right - left) * prior_share(counts[1], half_alpha) / prior_share(counts[0], half_alpha)
 }
 
 /// From a log-weight with n to one with n + α/2; an empty half has no n.

@@ -1,5 +1,7 @@
 //! Every fast scorer against its slow twin: the conditional of a row, in total variation, over random states.
 
+mod halves;
+
 use proptest::prelude::*;
 
 use super::batch::{Batched, Scorer};

@@ -264,9 +264,8 @@ impl Coordinator {
             self.alpha = joining.alpha;
         }
         // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
-        let lives = |shard: ShardId, push: &Push| {
-            shard == stamp.shard || (self.options.has_start && push.base_version == 0)
-        };
+        let lives =
+            |shard: ShardId, push: &Push| shard == stamp.shard || (self.options.has_start && push.base_version == 0);
         let named = pushes.iter().filter(|(shard, (_, push))| lives(**shard, push));
         let named = named.flat_map(|(shard, (_, push))| push.contributions.iter().map(|(id, _)| (*shard, *id)));
         let mut alive: Vec<(ShardId, ComponentId)> = named.collect();

@@ -140,6 +140,12 @@ impl Coordinator {
         &mut self.pool
     }
 
+    /// For tests of a run that begins with a sample, which short ones never do.
+    #[cfg(test)]
+    pub(super) fn set_warm_up(&mut self, warm_up: WarmUp) {
+        self.warm_up = warm_up;
+    }
+
     fn new_incarnation(&mut self) -> u32 {
         self.n_incarnations += 1;
         self.n_incarnations

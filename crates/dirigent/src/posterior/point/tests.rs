@@ -46,7 +46,6 @@ fn the_search_finds_the_minimiser_among_all_partitions() {
         assert!(found.expected_vi <= best_draw + 1e-12, "never worse than the best draw");
         n_missed += u64::from(found.expected_vi > least + 1e-9);
     }
-    println!("{n_missed} of {n_sets} missed");
     assert!(n_missed * 100 <= n_sets, "{n_missed} of {n_sets} searches ended above the least expected VI");
 }
 
@@ -100,6 +99,7 @@ fn numbers_follow_falling_size() {
 }
 
 /// A way to see the time: `cargo test --release -p dirigent --lib -- --ignored --nocapture time_of_a_search`.
+#[expect(clippy::print_stderr, reason = "a measurement is read by people")]
 #[test]
 #[ignore = "takes seconds, measures"]
 fn time_of_a_search() {
@@ -109,7 +109,7 @@ fn time_of_a_search() {
         let (draws, truth) = noisy_draws(n_draws, n_rows, k, noise, &mut rng(4));
         let start = std::time::Instant::now();
         let point = find(&draws, &[], PointOptions::default(), &mut rng(0));
-        println!(
+        eprintln!(
             "N {n_rows}, T {n_draws}, K {k}, noise {noise}: K {}, E[VI] {:.4} ({:.4} of the truth), {:.2} s",
             point.k,
             point.expected_vi,

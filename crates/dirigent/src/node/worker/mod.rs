@@ -1,0 +1,206 @@
+//! The worker: a shard, its labels and the local version of the components (section 4.1 of the paper).
+//!
+//! A cycle: take in the reply and the snapshot, rebuild the local version, sweep, push what changed. Contributions are recomputed from
+//! the labels in row order, so a push is a pure function of the labels. Between a push and its reply the labels rest. Here is the node;
+//! what it does in a cycle is in `work`, and `own` puts its contributions into the vocabulary of a snapshot.
+
+mod own;
+mod work;
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{Address, Event, Frame, Node, Outbox};
+use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::error::{InputError, Result};
+use crate::halves::Half;
+use crate::message::codec::{Message, decode, encode};
+use crate::message::{Hello, Joining, Push, Reply, Snapshot, Stamp};
+use crate::rows::Shard;
+use crate::survey::Survey;
+use crate::sweep::{Kernel, UNASSIGNED};
+use work::{Memory, Work};
+
+/// The worker of a shard.
+pub struct Worker {
+    shard_id: ShardId,
+    shard: Shard,
+    kernel: Kernel,
+    /// `None` until the plan has come.
+    work: Option<Work>,
+    /// Labels from an earlier life, until the plan has come.
+    memory: Option<Memory>,
+    incarnation: u32,
+    sequence: u64,
+    is_done: bool,
+}
+
+/// Where a row is, as its worker says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowLabel {
+    /// The component.
+    pub name: PieceName,
+    /// The half of it, if it is in one.
+    pub half: Option<Half>,
+    /// The generation of that component's halves, if it keeps some.
+    pub generation: Option<u32>,
+}
+
+impl Worker {
+    /// The worker of a shard whose rows are all unassigned.
+    pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
+        Self { shard_id, shard, kernel, work: None, memory: None, incarnation: 0, sequence: 0, is_done: false }
+    }
+
+    /// A worker that goes on from a checkpoint of an earlier life.
+    pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
+        let memory: Option<Memory> = postcard::from_bytes(checkpoint)
+            .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
+        let is_whole = |memory: &Memory| {
+            memory.stride > 0
+                && memory.labels.len() == shard.n_rows().div_ceil(memory.stride)
+                && memory.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < memory.names.len())
+        };
+        if !memory.as_ref().is_none_or(is_whole) {
+            let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
+            return Err(InputError::new(problem).into());
+        }
+        Ok(Self { memory, ..Self::new(shard_id, shard, kernel) })
+    }
+
+    /// A worker that begins with labels, the same numbers as the other workers'.
+    pub fn start_from(shard_id: ShardId, shard: Shard, kernel: Kernel, labels: &[u32]) -> Self {
+        assert_eq!(labels.len(), shard.n_rows(), "one label a row");
+        let name = |number: &u32| PieceName::Component(ComponentId { epoch: 0, number: u64::from(*number) + 1 });
+        let used: BTreeSet<u32> = labels.iter().copied().collect();
+        let slots: HashMap<u32, u32> = used.iter().copied().zip(0..).collect();
+        let names = used.iter().map(name).collect();
+        let labels = labels.iter().map(|label| slots[label]).collect();
+        let memory = Memory { names, labels, next_birth: 0, base_version: 0, cycle: 0, alpha: 1.0, stride: 1 };
+        Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
+    }
+
+    /// Where each row is; `None` for a row that is in no component yet.
+    pub fn labels(&self) -> Vec<Option<RowLabel>> {
+        let Some(work) = &self.work else { return vec![None; self.shard.n_rows()] };
+        let label_of = |(&label, half): (&u32, &Option<Half>)| {
+            let generation = work.generations.get(label as usize).copied().flatten();
+            Some(RowLabel { name: *work.names.get(label as usize)?, half: *half, generation })
+        };
+        let mut labels = vec![None; self.shard.n_rows()];
+        let sampled = work.sampler.labels().iter().zip(work.sampler.halves());
+        labels.iter_mut().step_by(work.stride).zip(sampled).for_each(|(label, sampled)| *label = label_of(sampled));
+        labels
+    }
+
+    /// Whether it has had its last answer, and rests.
+    pub fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// The rows.
+    pub fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
+    /// The push that is outstanding, or was last.
+    pub fn stamp(&self) -> Stamp {
+        Stamp { shard: self.shard_id, incarnation: self.incarnation, sequence: self.sequence }
+    }
+
+    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+        let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
+        let (stamp, message) = decode(frame, stats_len)?;
+        match message {
+            Message::Plan(plan) if self.work.is_none() => {
+                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take()));
+                self.join(stamp.incarnation, out);
+            }
+            Message::Rejoin if self.work.is_none() => self.say_hello(out),
+            Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
+            Message::Reply(reply, snapshot) if stamp == self.stamp() && !self.is_done => {
+                self.on_reply(&reply, snapshot, out);
+            }
+            // late or doubled: what it asks for has been done
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn say_hello(&self, out: &mut Outbox) {
+        let hello = Hello { survey: Survey::of(&self.shard), kernel: self.kernel };
+        out.send(Address::Coordinator, encode(self.stamp(), &Message::Hello(hello)));
+    }
+
+    /// Begins a life with a push of everything.
+    fn join(&mut self, incarnation: u32, out: &mut Outbox) {
+        (self.incarnation, self.sequence) = (incarnation, 0);
+        self.is_done = false;
+        let work = self.work.as_mut().expect("a worker joins with a plan");
+        work.answered.clear();
+        // halves are dropped: they were of another life
+        work.generations.clear();
+        work.sampler.set_halves(vec![None; work.sampler.labels().len()]);
+        let joining = Joining {
+            sum_log_base: work.sampler.sum_log_base(),
+            cycle: work.cycle,
+            alpha: work.alpha,
+            stride: work.stride as u32,
+        };
+        let push = work.push(0, Some(joining));
+        self.send_push(push, out);
+    }
+
+    fn send_push(&mut self, push: Push, out: &mut Outbox) {
+        self.sequence += 1;
+        out.send(Address::Coordinator, encode(self.stamp(), &Message::Push(push)));
+    }
+
+    fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) {
+        let shard_id = self.shard_id;
+        let work = self.work.as_mut().expect("a reply answers a push");
+        let stride_before = work.stride;
+        work.take_in(reply, snapshot);
+        if work.plan.shows_labels || reply.is_last {
+            let shown = work.show(reply.is_last);
+            let stamp = Stamp { shard: shard_id, incarnation: self.incarnation, sequence: self.sequence };
+            out.send(Address::Driver, encode(stamp, &Message::ShownLabels(shown)));
+        }
+        if reply.is_last {
+            self.is_done = true;
+            out.is_done = true;
+            return;
+        }
+        let moved = work.sweep(shard_id);
+        out.swept_rows += work.sampler.labels().len() as u64 * u64::from(work.plan.sweeps_per_cycle);
+        let sum_log_base = (work.stride != stride_before).then(|| work.sampler.sum_log_base());
+        let push = Push { sum_log_base, ..work.push(moved, None) };
+        self.send_push(push, out);
+    }
+}
+
+impl Node for Worker {
+    fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
+        match event {
+            Event::Start => {
+                self.say_hello(out);
+                Ok(())
+            }
+            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Lost(_) | Event::Stop => Ok(()),
+        }
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        // before there is a plan there is nothing to remember
+        let memory = self.work.as_ref().map(|work| Memory {
+            names: work.names.clone(),
+            labels: work.sampler.labels().to_vec(),
+            next_birth: work.next_birth,
+            base_version: work.base_version,
+            cycle: work.cycle,
+            alpha: work.alpha,
+            stride: work.stride,
+        });
+        postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
+    }
+}
