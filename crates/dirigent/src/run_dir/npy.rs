@@ -158,12 +158,12 @@ mod tests {
         // the longest first axes make the header longer than the true one needs
         for (said, written) in [(3, 3), (3, 2), (1000, 0), (usize::MAX / 64, 5)] {
             let mut file = NpyWriter::create(&path, &[said, 2]).unwrap();
-            file.write((0..2 * written).map(|item| item as i32)).unwrap();
+            file.write(0..2 * written).unwrap();
             file.finish_short().unwrap();
             let bytes = std::fs::read(&path).unwrap();
             let read = npyz::NpyFile::new(&bytes[..]).unwrap();
             assert_eq!(read.shape(), [written as u64, 2]);
-            assert!(read.into_vec::<i32>().unwrap().into_iter().eq(0..2 * written as i32));
+            assert!(read.into_vec::<i32>().unwrap().into_iter().eq(0..2 * written));
         }
     }
 
