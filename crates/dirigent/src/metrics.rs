@@ -189,6 +189,7 @@ mod tests {
     #[expect(clippy::print_stderr, reason = "a measurement is read by people")]
     #[test]
     #[ignore = "takes a second, measures"]
+    #[allow(clippy::print_stdout)] // what is measured is printed
     fn many_rows_are_compared_in_linear_time() {
         let mut rng = crate::rng::Seed::new(1).stream(crate::rng::Role::Observer, 0, 0);
         let a: Vec<u32> = (0..1_280_000).map(|_| rng.below(1000) as u32).collect();

@@ -2,8 +2,8 @@
 //!
 //! Where rows are many, seating all of them one after another is slow and badly done: the first components are made of whatever came first,
 //! grow with every row, and must be taken apart again. A sample of every sixteenth row, say, has the same components; they are found in
-//! cycles that cost next to nothing, and then the rest is seated where it belongs. The sample is every n-th row, so it does not matter in
-//! what order the rows come, and each stage contains the one before.
+//! cycles that cost next to nothing, and then the rest is seated where it belongs. The sample is every n-th row, so sorted rows
+//! do no harm (rows that repeat with just that period would), and each stage contains the one before.
 //!
 //! What should be one is found and merged at once, what should be two is taken apart only after a while. So a sweep that seats new rows is
 //! generous with new components: it is made with a larger α.
@@ -67,7 +67,7 @@ impl WarmUp {
         let is_settled = self.cycles > 1 && k.abs_diff(self.last_k) <= 1 + k / 100 && n_changes <= 1 + k as u64 / 50;
         self.last_k = k;
         if !self.is_over() && (is_settled || self.cycles >= LONGEST_STAGE) {
-            *self = Self { stride: self.stride / GROWTH, cycles: 0, last_k: k };
+            *self = Self { stride: (self.stride / GROWTH).max(1), cycles: 0, last_k: k };
         }
     }
 }

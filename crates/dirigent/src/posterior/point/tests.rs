@@ -31,6 +31,7 @@ fn noisy_draws(n_draws: usize, n_rows: usize, k: usize, noise: f64, rng: &mut St
 }
 
 #[test]
+#[allow(clippy::print_stdout)] // how far from the bound it is
 fn the_search_finds_the_minimiser_among_all_partitions() {
     let partitions = all_partitions(7);
     assert_eq!(partitions.len(), 877);
@@ -102,6 +103,7 @@ fn numbers_follow_falling_size() {
 #[expect(clippy::print_stderr, reason = "a measurement is read by people")]
 #[test]
 #[ignore = "takes seconds, measures"]
+#[allow(clippy::print_stdout)] // what is measured is printed
 fn time_of_a_search() {
     for (n_draws, n_rows, k, noise) in
         [(100, 5000, 50, 0.1), (100, 5000, 50, 0.4), (100, 5000, 1000, 0.2), (100, 141_000, 50, 0.2)]
