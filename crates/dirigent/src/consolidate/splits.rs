@@ -14,8 +14,9 @@ use crate::rng::Stream;
 const SHORTEST_TRIAL: u32 = 3;
 /// A trial goes on while log ρ is below this part of what it was a cycle before.
 const PROGRESS: f64 = 0.9;
-/// Cycles of the first rest and of the longest.
+/// Cycles of the first rest and of the longest; each is so many times longer than the one before.
 const FIRST_REST: u32 = 2;
+const LONGER: u32 = 4;
 const LONGEST_REST: u32 = 32;
 
 /// Puts the pieces of a shard that came without a half of the current generation (births, and what was said of an older one) whole into
@@ -89,9 +90,10 @@ fn after_a_cycle(trial: Trial, log_ratio: Option<f64>) -> Trial {
     Trial { generation, is_on: !rests_on, age: if rests_on { age } else { 0 }, log_ratio: None, ..trial }
 }
 
-/// 2, 4, 8, … cycles.
+/// 2, 8, 32, 32, … cycles.
 fn rest_after(n_failures: u32) -> u32 {
-    FIRST_REST.checked_shl(n_failures.saturating_sub(1)).map_or(LONGEST_REST, |rest| rest.clamp(1, LONGEST_REST))
+    let times = LONGER.saturating_pow(n_failures.saturating_sub(1));
+    FIRST_REST.saturating_mul(times).min(LONGEST_REST)
 }
 
 /// Counts what splits and merges did.
@@ -115,11 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn trials_that_get_nowhere_are_short_and_their_rests_double() {
+    fn trials_that_get_nowhere_are_short_and_their_rests_grow() {
         let on = run(vec![Some(100.0); 100]);
         let lengths: Vec<(bool, usize)> = on.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
         let rests: Vec<usize> = lengths.iter().filter(|(is_on, _)| !is_on).map(|(_, length)| *length).collect();
-        assert_eq!(rests[..4], [2, 4, 8, 16]);
+        assert_eq!(rests[..4], [2, 8, 32, 32]);
         assert!(lengths[..8].iter().filter(|(is_on, _)| *is_on).all(|(_, length)| *length == 3));
     }
 
