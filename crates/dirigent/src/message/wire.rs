@@ -94,7 +94,7 @@ impl StatsList {
 /// A list of contributions.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PartsList {
-    /// For each 0 if it is whole, else 1 more than the generation of its halves.
+    /// For each 0 if it is whole, else 1 more than the generation of its halves; nothing if all are whole.
     generations: Vec<u32>,
     /// Of a whole one its statistics, of halves left and right.
     stats: StatsList,
@@ -115,6 +115,9 @@ impl PartsList {
                 }
             }
         }
+        if generations.iter().all(|generation| *generation == 0) {
+            generations.clear();
+        }
         Self { generations, stats: StatsList::pack(stats.into_iter()) }
     }
 
@@ -125,6 +128,9 @@ impl PartsList {
     /// Unpacks; `None` if the list does not fit.
     pub(super) fn unpack(self, stats_len: usize) -> Option<Vec<Part>> {
         let mut stats = self.stats.unpack(stats_len)?.into_iter();
+        if self.generations.is_empty() {
+            return Some(stats.map(Part::Whole).collect());
+        }
         let part = |generation: u32| match generation.checked_sub(1) {
             None => Some(Part::Whole(stats.next()?)),
             Some(generation) => Some(Part::Halved { generation, halves: [stats.next()?, stats.next()?] }),
@@ -137,7 +143,7 @@ impl PartsList {
 /// The halves of a list of components.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct HalvesList {
-    /// For each 0 if it rests, else 1 more than twice the generation, and 1 more again if its halves are known.
+    /// For each 0 if it rests, else 1 more than twice the generation, and 1 more again if its halves are known; nothing if all rest.
     heads: Vec<u64>,
     /// The halves that are known, left and right.
     known: KnownHalves,
@@ -187,11 +193,18 @@ impl HalvesList {
                 KnownHalves::Differences { step, counts, multiples }
             }
         };
-        Self { heads: told.iter().map(head).collect(), known }
+        let mut heads: Vec<u64> = told.iter().map(head).collect();
+        if heads.iter().all(|head| *head == 0) {
+            heads.clear();
+        }
+        Self { heads, known }
     }
 
     /// Unpacks the halves of these totals; `None` if the list does not fit.
-    pub(super) fn unpack(self, totals: &[Stats], stats_len: usize) -> Option<Vec<Halves>> {
+    pub(super) fn unpack(mut self, totals: &[Stats], stats_len: usize) -> Option<Vec<Halves>> {
+        if self.heads.is_empty() {
+            self.heads.resize(totals.len(), 0);
+        }
         if self.heads.len() != totals.len() {
             return None;
         }
