@@ -33,6 +33,26 @@ pub enum Engine {
     Simulated(Box<Simulation>),
 }
 
+impl Engine {
+    /// Runs a coordinator and as many workers, which `nodes` makes.
+    pub(super) fn run<C: Node, W: Node + 'static>(
+        &self,
+        coordinator: &mut C,
+        n_workers: u32,
+        nodes: &mut dyn Respawn<C, W>,
+        driver: &mut dyn Driver,
+    ) -> Result<RunTotals> {
+        let workers: Vec<W> = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None)).collect::<Result<_>>()?;
+        match self {
+            Self::Threads(n_threads) => {
+                let workers = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Node>).collect();
+                threads::run(coordinator, workers, *n_threads, driver)
+            }
+            Self::Simulated(simulation) => simulated::run(coordinator, workers, simulation, nodes, driver),
+        }
+    }
+}
+
 /// What draws are states of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -86,17 +106,8 @@ pub fn run(
         n_restarts: 0,
     };
     let mut coordinator = Coordinator::new(nodes.options.clone());
-    let workers = (0..nodes.options.n_workers).map(|shard_id| nodes.worker(shard_id, None));
-    let totals = match &options.engine {
-        Engine::Threads(n_threads) => {
-            let workers = workers.map(|worker| Ok(Box::new(worker?) as Box<dyn Node>)).collect::<Result<_>>()?;
-            threads::run(&mut coordinator, workers, *n_threads, &mut collector)?
-        }
-        Engine::Simulated(simulation) => {
-            let workers = workers.collect::<Result<_>>()?;
-            simulated::run(&mut coordinator, workers, simulation, &mut nodes, &mut collector)?
-        }
-    };
+    let n_workers = nodes.options.n_workers;
+    let totals = options.engine.run(&mut coordinator, n_workers, &mut nodes, &mut collector)?;
     let n_rows = collector.n_rows_in_last_cycle();
     let (mut outcome, ids) = collector.finish()?;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);

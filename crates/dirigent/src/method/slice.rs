@@ -10,10 +10,10 @@ use std::rc::Rc;
 use super::cgs::{Draws, Observer, Outcome};
 use super::distributed::{Collector, Engine, Watching};
 use crate::consolidate::{ComponentId, ShardId};
-use crate::engine::simulated::{self, Respawn};
-use crate::engine::{RunTotals, threads};
+use crate::engine::RunTotals;
+use crate::engine::simulated::Respawn;
 use crate::error::Result;
-use crate::node::{Node, SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+use crate::node::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
 use crate::posterior::horizon::{Cycles, Ending};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -60,17 +60,8 @@ pub fn run(
         n_restarts: 0,
     };
     let mut coordinator = SliceCoordinator::new(nodes.options.clone());
-    let workers = (0..nodes.options.n_workers).map(|shard_id| nodes.worker(shard_id, None));
-    let totals = match &options.engine {
-        Engine::Threads(n_threads) => {
-            let workers = workers.map(|worker| Ok(Box::new(worker?) as Box<dyn Node>)).collect::<Result<_>>()?;
-            threads::run(&mut coordinator, workers, *n_threads, &mut collector)?
-        }
-        Engine::Simulated(simulation) => {
-            let workers = workers.collect::<Result<_>>()?;
-            simulated::run(&mut coordinator, workers, simulation, &mut nodes, &mut collector)?
-        }
-    };
+    let n_workers = nodes.options.n_workers;
+    let totals = options.engine.run(&mut coordinator, n_workers, &mut nodes, &mut collector)?;
     let (outcome, ids) = collector.finish()?;
     let mut components: HashMap<ComponentId, Stats> = coordinator.components().into_iter().collect();
     let components = ids.iter().filter_map(|id| components.remove(id)).collect();
