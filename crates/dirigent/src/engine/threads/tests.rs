@@ -1,5 +1,6 @@
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -7,6 +8,9 @@ use super::*;
 use crate::engine::toys::{Notes, ToyCoordinator, blank, scripted, toy_workers};
 use crate::error::InputError;
 use crate::node::{CycleReport, Frame, Outbox};
+
+/// How long a test waits for another thread before it fails: for a machine that is very busy, not for one that is slow.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn boxed(n_workers: usize) -> Vec<Box<dyn Node>> {
     toy_workers(n_workers).into_iter().map(|worker| Box::new(worker) as Box<dyn Node>).collect()
@@ -56,7 +60,45 @@ fn the_bytes_of_a_report_are_those_since_the_last_one() {
 fn a_toy_out_of_step_ends_and_idles_at_most_once_a_frame() {
     let mut coordinator = ToyCoordinator::out_of_step(5, 30);
     run(&mut coordinator, boxed(5), 3, &mut Notes::default()).unwrap();
-    assert!(coordinator.n_idle > 0 && coordinator.n_idle <= coordinator.n_frames, "{coordinator:?}");
+    assert!(coordinator.n_idle <= coordinator.n_frames, "{coordinator:?}");
+}
+
+/// A coordinator that is done when it has had an idle step, and lets the worker know.
+struct Idler(Sender<()>);
+
+impl Node for Idler {
+    fn on(&mut self, _: Event, _: &mut Outbox) -> Result<()> {
+        Ok(())
+    }
+
+    fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
+        out.is_done = true;
+        self.0.send(()).unwrap();
+        Ok(false)
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_coordinator_idles_after_a_frame_while_its_workers_are_busy() {
+    let (idler, idled) = channel();
+    let idled = Mutex::new(idled);
+    let workers = vec![
+        scripted(|_, out| {
+            out.send(Address::Coordinator, blank(1));
+            out.is_done = true;
+            Ok(())
+        }),
+        // busy until the coordinator has been idle
+        scripted(move |_, out| {
+            out.is_done = true;
+            idled.lock().unwrap().recv_timeout(PATIENCE).map_err(|_| failed("coordinator", "was never idle"))
+        }),
+    ];
+    run(&mut Idler(idler), workers, 2, &mut Notes::default()).unwrap();
 }
 
 #[test]
@@ -114,21 +156,24 @@ fn start_comes_first_for_every_node() {
 
 #[test]
 fn workers_share_the_threads() {
-    let seen: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let seen: Arc<(Mutex<HashSet<ThreadId>>, Condvar)> = Arc::default();
     let workers = (0..6)
         .map(|_| {
             let seen = Arc::clone(&seen);
             scripted(move |_, out| {
-                let id: ThreadId = thread::current().id();
-                seen.lock().unwrap().insert(format!("{id:?}"));
-                thread::sleep(Duration::from_millis(20));
+                let (threads, changed) = &*seen;
+                let mut threads = threads.lock().unwrap();
+                threads.insert(thread::current().id());
+                changed.notify_all();
+                // nobody goes on before both threads have a worker
+                let (_threads, wait) = changed.wait_timeout_while(threads, PATIENCE, |seen| seen.len() < 2).unwrap();
                 out.is_done = true;
-                Ok(())
+                if wait.timed_out() { Err(failed("second thread", "never came")) } else { Ok(()) }
             })
         })
         .collect();
     run(&mut *done(), workers, 2, &mut Notes::default()).unwrap();
-    assert_eq!(seen.lock().unwrap().len(), 2);
+    assert_eq!(seen.0.lock().unwrap().len(), 2);
 }
 
 #[test]
