@@ -93,20 +93,13 @@ pub(crate) fn create_run_dir(output: &OutputArgs, name: &str) -> Result<RunDir> 
 
 /// The family and its priors in words; what the user left out is marked as chosen.
 pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
-    let chosen = |option: Option<f64>| if option.is_none() { " (from the data)" } else { "" };
     let family = if options.family.is_none() { " (chosen for this kind of rows)" } else { "" };
-    match model {
-        Model::GaussianFixed(model) => format!(
-            "model: gaussian{family}, covariance fixed, sigma {:.4}{}, sigma0 {:.4}{}",
-            model.noise_sd,
-            chosen(options.noise_sd),
-            model.mean_sd,
-            chosen(options.mean_sd)
-        ),
-        Model::Multinomial(model) => {
-            format!("model: multinomial{family}, gamma {:.4}{}", model.smoothing, chosen(options.smoothing))
-        }
+    let mut text = format!("model: {}{family}", model.described().name());
+    for (name, value) in model.described().priors() {
+        let chosen = if options.gives(name) { "" } else { " (from the data)" };
+        text += &format!(", {name} {value:.4}{chosen}");
     }
+    text
 }
 
 /// A chain that ends by itself keeps states once it has settled. One of fixed length is twice as long as the part that is kept: the first half is

@@ -56,11 +56,11 @@ fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<Dat
     notes.iter().for_each(|note| console.say(note));
     match fitted.model {
         Model::Multinomial(_) => data.into_counts(),
-        Model::GaussianFixed(_) if data.is_counts() => {
+        _ if data.is_counts() => {
             let problem = "has sparse counts, but the model was fitted to dense rows";
             Err(InputError::in_file(&paths[0], problem).hint("give rows like those of the fit").into())
         }
-        Model::GaussianFixed(_) => Ok(data),
+        _ => Ok(data),
     }
 }
 

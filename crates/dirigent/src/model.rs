@@ -8,8 +8,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, Result};
-use crate::family::{Conjugate, GaussianFixed, Multinomial};
+use crate::family::{Conjugate, Described, GaussianFixed, Multinomial};
 use crate::survey::{CellSummary, Survey};
+
+/// Does something with the family of a model, whichever it is.
+macro_rules! with_family {
+    ($model:expr, $family:ident => $code:expr) => {
+        match $model {
+            $crate::model::Model::GaussianFixed($family) => $code,
+            $crate::model::Model::Multinomial($family) => $code,
+        }
+    };
+}
+pub(crate) use with_family;
 
 /// The families a user can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +55,19 @@ pub struct ModelOptions {
     pub prior_mean: Option<f64>,
     /// `--gamma`
     pub smoothing: Option<f64>,
+}
+
+impl ModelOptions {
+    /// Whether the user gave the parameter of a prior that the command calls so.
+    pub fn gives(&self, name: &str) -> bool {
+        match name {
+            "sigma" => self.noise_sd.is_some(),
+            "sigma0" => self.mean_sd.is_some(),
+            "m0" => self.prior_mean.is_some(),
+            "gamma" => self.smoothing.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// The concentration α of the Dirichlet process.
@@ -112,18 +136,17 @@ impl Model {
 
     /// The columns of a row (for counts: the size of the vocabulary).
     pub fn n_columns(&self) -> usize {
-        match self {
-            Self::GaussianFixed(family) => family.offset.len(),
-            Self::Multinomial(family) => family.n_words,
-        }
+        self.conjugate().n_columns()
     }
 
     /// The part that needs no rows.
     pub fn conjugate(&self) -> &dyn Conjugate {
-        match self {
-            Self::GaussianFixed(family) => family,
-            Self::Multinomial(family) => family,
-        }
+        with_family!(self, family => family)
+    }
+
+    /// What the family tells people.
+    pub fn described(&self) -> &dyn Described {
+        with_family!(self, family => family)
     }
 }
 

@@ -8,7 +8,8 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conjugate, Family, OwnedRow};
+use super::described::not_positive;
+use super::{Conjugate, Described, Family, NamedArray, OwnedRow};
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;
 use crate::rows::Row;
@@ -109,6 +110,10 @@ impl GaussianFixed {
 }
 
 impl Conjugate for GaussianFixed {
+    fn n_columns(&self) -> usize {
+        self.offset.len()
+    }
+
     fn stats_len(&self) -> usize {
         self.offset.len()
     }
@@ -218,6 +223,49 @@ impl Family for GaussianFixed {
 
     fn sample_row(&self, mean: &Vec<f64>, _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
         OwnedRow::Numbers(mean.iter().zip(&self.offset).map(|(m, o)| o + m + self.noise_sd * rng.normal()).collect())
+    }
+}
+
+impl Described for GaussianFixed {
+    fn name(&self) -> &'static str {
+        "gaussian, covariance fixed"
+    }
+
+    fn priors(&self) -> Vec<(&'static str, f64)> {
+        vec![("sigma", self.noise_sd), ("sigma0", self.mean_sd)]
+    }
+
+    fn cause_of_one(&self) -> String {
+        format!(
+            "sigma ({:.4}) is too large for the data, or sigma0 ({:.4}) does not fit them; try a smaller --sigma",
+            self.noise_sd, self.mean_sd
+        )
+    }
+
+    fn cause_of_many(&self) -> String {
+        format!("sigma ({:.4}) is too small for the data; try a larger --sigma", self.noise_sd)
+    }
+
+    fn problem(&self) -> Option<String> {
+        let (found, expected) = (self.prior_mean.len(), self.offset.len());
+        let lengths = (found != expected || expected == 0)
+            .then(|| format!("`prior_mean` has {found} numbers and `offset` {expected}"));
+        not_positive("noise_sd", self.noise_sd).or_else(|| not_positive("mean_sd", self.mean_sd)).or(lengths)
+    }
+
+    fn formula(&self) -> &'static str {
+        "predictive_k(x) is normal in each column, independently: mean `means`[k], variance noise_sd^2 * (1 + 1 / (kappa + counts[k])), \
+         kappa = (noise_sd / mean_sd)^2. `sums`[k] is the sum of the component's rows about `offset`: \
+         means[k] = offset + (kappa * (prior_mean - offset) + sums[k]) / (kappa + counts[k])."
+    }
+
+    fn constants(&self) -> Vec<NamedArray> {
+        vec![NamedArray::of_columns("offset", &self.offset), NamedArray::of_columns("prior_mean", &self.prior_mean)]
+    }
+
+    fn arrays(&self, components: &[Stats]) -> Vec<NamedArray> {
+        let mean = |stats: &Stats| self.posterior_mean(stats).collect::<Vec<_>>().into_iter();
+        vec![NamedArray::of_components("means", components, self.n_columns(), mean)]
     }
 }
 

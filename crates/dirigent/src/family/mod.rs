@@ -3,11 +3,13 @@
 //! [`Conjugate`] is all the coordinator needs: it works on statistics alone and never sees a row. [`Family`] adds what
 //! a worker needs to know about rows. A family is one file that ends with one line: the laws it must obey.
 
+mod described;
 mod gaussian_fixed;
 #[cfg(test)]
 mod laws;
 mod multinomial;
 
+pub use described::{Described, NamedArray};
 pub use gaussian_fixed::GaussianFixed;
 pub use multinomial::Multinomial;
 
@@ -19,6 +21,9 @@ use crate::stats::Stats;
 
 /// A conjugate pair, as seen through statistics only.
 pub trait Conjugate: Send + Sync {
+    /// The columns of a row (for counts: the size of the vocabulary).
+    fn n_columns(&self) -> usize;
+
     /// The length of dense sums.
     fn stats_len(&self) -> usize;
 

@@ -7,7 +7,8 @@ use std::cell::RefCell;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conjugate, Family, OwnedRow};
+use super::described::not_positive;
+use super::{Conjugate, Described, Family, NamedArray, OwnedRow};
 use crate::rng::Stream;
 use crate::rows::{CountRow, Row};
 use crate::special::log_gamma;
@@ -22,6 +23,8 @@ pub struct Multinomial {
     pub n_words: usize,
 }
 
+/// More words than any vocabulary has, and what an `i4` can number.
+const MOST_WORDS: usize = 1 << 31;
 /// Coordinates of a sketch.
 const SKETCH: usize = 128;
 
@@ -140,6 +143,10 @@ fn sum_over_shared(a: &[(u32, i64)], b: &[(u32, i64)], of_both: impl Fn(i64, i64
 }
 
 impl Conjugate for Multinomial {
+    fn n_columns(&self) -> usize {
+        self.n_words
+    }
+
     fn stats_len(&self) -> usize {
         self.n_words + 1
     }
@@ -255,6 +262,44 @@ impl Family for Multinomial {
         words.sort_unstable();
         let runs = words.chunk_by(|a, b| a == b);
         OwnedRow::Counts(runs.map(|run| (run[0] as u32, run.len() as u32)).collect())
+    }
+}
+
+impl Described for Multinomial {
+    fn name(&self) -> &'static str {
+        "multinomial"
+    }
+
+    fn priors(&self) -> Vec<(&'static str, f64)> {
+        vec![("gamma", self.smoothing)]
+    }
+
+    fn cause_of_one(&self) -> String {
+        format!("gamma ({:.4}) is too large for rows with so few words; try a smaller --gamma", self.smoothing)
+    }
+
+    fn cause_of_many(&self) -> String {
+        format!("gamma ({:.6}) is too small, or rows share hardly any words; try a larger --gamma", self.smoothing)
+    }
+
+    fn problem(&self) -> Option<String> {
+        let words = (!(1..=MOST_WORDS).contains(&self.n_words)).then(|| format!("`n_words` is {}", self.n_words));
+        not_positive("smoothing", self.smoothing).or(words)
+    }
+
+    fn formula(&self) -> &'static str {
+        "`data`, `indices`, `indptr`, `shape` are the components' word counts n as a sparse matrix (scipy.sparse.load_npz reads the \
+         file as it is). For a document with counts c of L words, predictive_k(c) = prod_w G(smoothing + n[k,w] + c[w]) / G(smoothing + n[k,w]) \
+         * G(V * smoothing + N[k]) / G(V * smoothing + N[k] + L), G the gamma function, N[k] the sum of n[k], V = n_words: the probability of its \
+         words in sequence."
+    }
+
+    fn constants(&self) -> Vec<NamedArray> {
+        Vec::new()
+    }
+
+    fn arrays(&self, _components: &[Stats]) -> Vec<NamedArray> {
+        Vec::new()
     }
 }
 

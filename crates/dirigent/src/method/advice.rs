@@ -39,31 +39,11 @@ fn odd_number_of_components(model: &Model, k: usize, n_rows: usize) -> Option<St
     let is_one = k == 1 && n_rows >= FEW_ROWS;
     let is_many = 2 * k > n_rows && n_rows >= FEW_ROWS;
     if is_one {
-        let cause = match model {
-            Model::GaussianFixed(model) => {
-                let (noise_sd, mean_sd) = (model.noise_sd, model.mean_sd);
-                format!(
-                    "sigma ({noise_sd:.4}) is too large for the data, or sigma0 ({mean_sd:.4}) does not fit them; try a smaller --sigma"
-                )
-            }
-            Model::Multinomial(model) => {
-                format!("gamma ({:.4}) is too large for rows with so few words; try a smaller --gamma", model.smoothing)
-            }
-        };
+        let cause = model.described().cause_of_one();
         return Some(format!("all rows ended in one component: unless they are one cluster, {cause}"));
     }
     is_many.then(|| {
-        let cause = match model {
-            Model::GaussianFixed(model) => {
-                format!("sigma ({:.4}) is too small for the data; try a larger --sigma", model.noise_sd)
-            }
-            Model::Multinomial(model) => {
-                format!(
-                    "gamma ({:.6}) is too small, or rows share hardly any words; try a larger --gamma",
-                    model.smoothing
-                )
-            }
-        };
+        let cause = model.described().cause_of_many();
         format!("{k} components for {n_rows} rows, fewer than two rows each: probably {cause}")
     })
 }

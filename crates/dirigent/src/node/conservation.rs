@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Coordinator, RowLabel, Worker};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
-use crate::family::{Conjugate, Family};
+use crate::family::Family;
 use crate::halves::Half;
 use crate::message::codec::{Message, decode};
 use crate::message::{Snapshot, Stamp};
-use crate::model::Model;
+use crate::model::{Model, with_family};
 use crate::rows::Shard;
 use crate::stats::{Stats, Sums};
 
@@ -166,10 +166,9 @@ fn add_to(totals: &mut BTreeMap<ComponentId, Stats>, id: ComponentId, stats: Opt
 
 /// The statistics of a shard's rows by component and half; rows in no half count as left.
 fn recompute(model: &Model, shard: &Shard, labels: &[Option<Place>]) -> BTreeMap<(ComponentId, Half), Stats> {
-    match model {
-        Model::GaussianFixed(family) => recompute_with(family, family.empty_stats(), shard, labels),
-        Model::Multinomial(family) => recompute_with(family, Stats::empty_counts(), shard, labels),
-    }
+    let conjugate = model.conjugate();
+    let empty = if conjugate.has_counts() { Stats::empty_counts() } else { conjugate.empty_stats() };
+    with_family!(model, family => recompute_with(family, empty, shard, labels))
 }
 
 fn recompute_with<F: Family>(

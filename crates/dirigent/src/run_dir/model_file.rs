@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::npz::{NpzReader, NpzWriter};
 use super::write_json;
 use crate::error::{Error, InputError, Result};
-use crate::family::{GaussianFixed, Multinomial};
+use crate::family::{Multinomial, NamedArray};
 use crate::io::{FittedColumns, source};
 use crate::model::Model;
 use crate::stats::{Stats, Sums};
@@ -21,8 +21,6 @@ const MODEL: &str = "model.json";
 const COMPONENTS: &str = "components.npz";
 /// Raised when an older reader could not read what is written.
 const FORMAT: u64 = 1;
-/// More words than any vocabulary has, and what an `i4` can number.
-const MOST_WORDS: usize = 1 << 31;
 
 /// A model as a run leaves it behind.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,14 +56,6 @@ const README: [&str; 4] = [
      which sum is the density of x.",
     "docs/model-file.md of the software describes all fields and computes predictions with NumPy alone.",
 ];
-const README_GAUSSIAN: &str = "predictive_k(x) is normal in each column, independently: mean `means`[k], variance noise_sd^2 * (1 + 1 / (kappa + counts[k])), \
-     kappa = (noise_sd / mean_sd)^2. `sums`[k] is the sum of the component's rows about `offset`: \
-     means[k] = offset + (kappa * (prior_mean - offset) + sums[k]) / (kappa + counts[k]).";
-const README_MULTINOMIAL: &str = "`data`, `indices`, `indptr`, `shape` are the components' word counts n as a sparse matrix (scipy.sparse.load_npz reads the \
-     file as it is). For a document with counts c of L words, predictive_k(c) = prod_w G(smoothing + n[k,w] + c[w]) / G(smoothing + n[k,w]) \
-     * G(V * smoothing + N[k]) / G(V * smoothing + N[k] + L), G the gamma function, N[k] the sum of n[k], V = n_words: the probability of its words in \
-     sequence.";
-
 impl FittedModel {
     /// The number of rows of the fit.
     pub fn n_rows(&self) -> i64 {
@@ -80,17 +70,18 @@ impl FittedModel {
         let weight = |stats: &Stats| stats.count as f64 / (n_rows as f64 + self.alpha);
         file.array("weights", &[k], self.components.iter().map(weight))?;
         match &self.model {
-            Model::GaussianFixed(family) => write_gaussian(&mut file, family, &self.components)?,
             Model::Multinomial(family) => write_counts(&mut file, family, &self.components)?,
+            _ => write_dense(&mut file, self.model.conjugate().stats_len(), &self.components)?,
+        }
+        let family = self.model.described();
+        for NamedArray { name, shape, numbers } in family.constants().into_iter().chain(family.arrays(&self.components))
+        {
+            file.array(name, &shape, numbers)?;
         }
         file.finish()?;
-        let family = match self.model {
-            Model::GaussianFixed(_) => README_GAUSSIAN,
-            Model::Multinomial(_) => README_MULTINOMIAL,
-        };
         let record = Record {
             format: FORMAT,
-            readme: README.iter().chain([&family]).map(|line| line.to_string()).collect(),
+            readme: README.iter().chain([&family.formula()]).map(|line| line.to_string()).collect(),
             software: concat!("dirigent ", env!("CARGO_PKG_VERSION")).to_owned(),
             model: self.model.clone(),
             alpha: self.alpha,
@@ -106,10 +97,10 @@ impl FittedModel {
         let path = folder.join(MODEL);
         let Record { model, alpha, n_rows, n_components, columns, .. } = read_record(&path)?;
         let wrong = |problem: String| Err(damaged(&path, problem));
-        if let Some(problem) = problem_of(&model) {
+        if let Some(problem) = model.described().problem() {
             return wrong(problem);
         }
-        if !is_positive(alpha) {
+        if !(alpha > 0.0 && alpha.is_finite()) {
             return wrong(format!("`alpha` must be a positive number, got {alpha}"));
         }
         let n_names = columns.names.as_ref().map_or(columns.n_columns, Vec::len);
@@ -131,14 +122,14 @@ impl FittedModel {
             let problem = format!("expected {n_components} positive numbers that sum to {n_rows}, as {MODEL} says");
             return Err(file.wrong("counts", problem));
         }
-        let sums = match &model {
-            Model::GaussianFixed(family) => {
-                if file.doubles("offset", &[family.offset.len()])? != family.offset {
-                    return Err(file.wrong("offset", format!("is not that of {MODEL}: the two are of different runs")));
-                }
-                read_dense(&mut file, counts.len(), model.conjugate().stats_len())?
+        for NamedArray { name, shape, numbers } in model.described().constants() {
+            if file.doubles(name, &shape)? != numbers {
+                return Err(file.wrong(name, format!("is not that of {MODEL}: the two are of different runs")));
             }
+        }
+        let sums = match &model {
             Model::Multinomial(family) => read_counts(&mut file, family, counts.len())?,
+            _ => read_dense(&mut file, counts.len(), model.conjugate().stats_len())?,
         };
         let components = counts.into_iter().zip(sums).map(|(count, sums)| Stats { count, sums }).collect();
         Ok(Self { model, alpha, columns, components })
@@ -168,35 +159,9 @@ fn damaged(path: &Path, problem: impl Into<String>) -> Error {
     InputError::in_file(path, problem).hint("the file is damaged or was changed: fit the model again").into()
 }
 
-fn is_positive(number: f64) -> bool {
-    number > 0.0 && number.is_finite()
-}
-
-/// What is wrong with the priors, if anything.
-fn problem_of(model: &Model) -> Option<String> {
-    let positive = |name: &str, value: f64| {
-        (!is_positive(value)).then(|| format!("`{name}` must be a positive number, got {value}"))
-    };
-    match model {
-        Model::GaussianFixed(GaussianFixed { noise_sd, mean_sd, prior_mean, offset }) => {
-            let (found, expected) = (prior_mean.len(), offset.len());
-            let lengths = (found != expected || offset.is_empty())
-                .then(|| format!("`prior_mean` has {found} numbers and `offset` {expected}"));
-            positive("noise_sd", *noise_sd).or_else(|| positive("mean_sd", *mean_sd)).or(lengths)
-        }
-        Model::Multinomial(Multinomial { smoothing, n_words }) => {
-            let words = (!(1..=MOST_WORDS).contains(n_words)).then(|| format!("`n_words` is {n_words}"));
-            positive("smoothing", *smoothing).or(words)
-        }
-    }
-}
-
-fn write_gaussian(file: &mut NpzWriter, family: &GaussianFixed, components: &[Stats]) -> Result<()> {
-    let (k, n_columns) = (components.len(), family.offset.len());
-    file.array("sums", &[k, n_columns], components.iter().flat_map(|stats| stats.dense().iter().copied()))?;
-    file.array("offset", &[n_columns], family.offset.iter().copied())?;
-    file.array("prior_mean", &[n_columns], family.prior_mean.iter().copied())?;
-    file.array("means", &[k, n_columns], components.iter().flat_map(|stats| family.posterior_mean(stats)))
+fn write_dense(file: &mut NpzWriter, stats_len: usize, components: &[Stats]) -> Result<()> {
+    let sums = components.iter().flat_map(|stats| stats.dense().iter().copied());
+    file.array("sums", &[components.len(), stats_len], sums)
 }
 
 /// As `scipy.sparse.save_npz` writes a CSR matrix.

@@ -3,6 +3,7 @@ use std::io::Read as _;
 use proptest::prelude::*;
 
 use super::*;
+use crate::family::GaussianFixed;
 use crate::io::Selection;
 use crate::io::test_files::damaged as damage;
 

@@ -19,7 +19,7 @@ pub use self::reference::Reference;
 use self::batch::Sliced;
 use super::{Kernel, UNASSIGNED};
 use crate::family::{Conjugate, GaussianFixed};
-use crate::model::Model;
+use crate::model::{Model, with_family};
 use crate::rng::Stream;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -98,8 +98,5 @@ fn narrow<const D: usize>(family: &GaussianFixed, shard: Shard, kernel: Kernel) 
 
 /// The slow twin of [`slice_sampler`].
 pub fn reference_slice_sampler(model: &Model, shard: Shard) -> Box<dyn SliceSampler> {
-    match model {
-        Model::GaussianFixed(family) => Box::new(Reference::new(family.clone(), shard)),
-        Model::Multinomial(family) => Box::new(Reference::new(family.clone(), shard)),
-    }
+    with_family!(model, family => Box::new(Reference::new(family.clone(), shard)))
 }
