@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, Result};
-use crate::family::{Conjugate, Described, GaussianFixed, Multinomial};
+use crate::family::{Columns, Conjugate, Described, GaussianFixed, Multinomial};
 use crate::survey::{CellSummary, Survey};
 
 /// Does something with the family of a model, whichever it is.
@@ -17,6 +17,7 @@ macro_rules! with_family {
         match $model {
             $crate::model::Model::GaussianFixed($family) => $code,
             $crate::model::Model::Multinomial($family) => $code,
+            $crate::model::Model::Columns($family) => $code,
         }
     };
 }
@@ -103,6 +104,8 @@ pub enum Model {
     GaussianFixed(GaussianFixed),
     /// `multinomial`.
     Multinomial(Multinomial),
+    /// Columns with a law each: `gaussian` with `--covariance diagonal`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
+    Columns(Columns),
 }
 
 impl Model {

@@ -3,12 +3,14 @@
 //! [`Conjugate`] is all the coordinator needs: it works on statistics alone and never sees a row. [`Family`] adds what
 //! a worker needs to know about rows. A family is one file that ends with one line: the laws it must obey.
 
+pub(crate) mod columns;
 mod described;
 mod gaussian_fixed;
 #[cfg(test)]
 mod laws;
 mod multinomial;
 
+pub use columns::{Column, ColumnLaw, Columns, ColumnsKind};
 pub use described::{Described, NamedArray};
 pub use gaussian_fixed::GaussianFixed;
 pub use multinomial::Multinomial;
