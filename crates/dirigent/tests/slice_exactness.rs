@@ -56,6 +56,7 @@ fn model_options(model: &Model) -> ModelOptions {
             ..ModelOptions::default()
         },
         Model::Multinomial(family) => ModelOptions { smoothing: Some(family.smoothing), ..ModelOptions::default() },
+        _ => panic!("only the families that are run on nodes here"),
     }
 }
 
