@@ -31,6 +31,7 @@
 //! assert!(agreement.nmi > 0.9, "{agreement:?}");
 //! # Ok::<(), dirigent::Error>(())
 //! ```
+mod cholesky;
 pub mod consolidate;
 pub mod engine;
 pub mod error;

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, Result};
-use crate::family::{Columns, Conjugate, Described, GaussianFixed, Multinomial};
+use crate::family::{Columns, Conjugate, Described, GaussianFixed, GaussianFull, Multinomial};
 use crate::survey::{CellSummary, Survey};
 
 /// Does something with the family of a model, whichever it is.
@@ -16,6 +16,7 @@ macro_rules! with_family {
     ($model:expr, $family:ident => $code:expr) => {
         match $model {
             $crate::model::Model::GaussianFixed($family) => $code,
+            $crate::model::Model::GaussianFull($family) => $code,
             $crate::model::Model::Multinomial($family) => $code,
             $crate::model::Model::Columns($family) => $code,
         }
@@ -102,6 +103,8 @@ impl Alpha {
 pub enum Model {
     /// `gaussian` with `--covariance fixed`.
     GaussianFixed(GaussianFixed),
+    /// `gaussian` with `--covariance full`.
+    GaussianFull(GaussianFull),
     /// `multinomial`.
     Multinomial(Multinomial),
     /// Columns with a law each: `gaussian` with `--covariance diagonal`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.

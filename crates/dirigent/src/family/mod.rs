@@ -6,13 +6,16 @@
 pub(crate) mod columns;
 mod described;
 mod gaussian_fixed;
+mod gaussian_full;
 #[cfg(test)]
 mod laws;
 mod multinomial;
+mod wishart;
 
 pub use columns::{Column, ColumnLaw, Columns, ColumnsKind};
 pub use described::{Described, NamedArray};
 pub use gaussian_fixed::GaussianFixed;
+pub use gaussian_full::GaussianFull;
 pub use multinomial::Multinomial;
 
 use crate::halves::{Cut, Half};

@@ -113,6 +113,7 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
             5..=8 => narrow::<8>(family, shard, kernel),
             _ => Box::new(Batched::new(gaussian_wide::GaussianWideScorer::new(family.clone()), shard, kernel)),
         },
+        Model::GaussianFull(family) => Box::new(reference::Reference::new(family.clone(), shard)),
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }

@@ -86,6 +86,7 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
             5..=8 => narrow::<8>(family, shard, kernel),
             _ => Box::new(Sliced::new(gaussian_wide::GaussianWideSlice::new(family.clone()), shard, kernel)),
         },
+        Model::GaussianFull(family) => Box::new(Reference::new(family.clone(), shard)),
         Model::Multinomial(family) => {
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }

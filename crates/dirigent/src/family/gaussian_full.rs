@@ -1,0 +1,407 @@
+//! Gaussians, each with a mean and a full covariance of its own: x' ~ N(μ, Σ), Σ ~ Inverse-Wishart(ν₀, Ψ₀), μ ~ N(m₀', Σ/κ₀), where x' = (x − offset)/scale
+//! column by column. Offset and scale keep sums of squares from cancelling and matrices from being lopsided; densities are the user's.
+//!
+//! The marginal of n rows is a ratio of normalisers, b = ln Γ_D(ν/2) − ν/2 ln|Ψ| − D/2 ln κ, and the predictive a Student t. Where
+//! columns depend on one another, or a component has fewer rows than columns, Ψ is positive definite by Ψ₀ alone; what rounding may do to
+//! that is in [`crate::cholesky`].
+
+use std::cell::RefCell;
+use std::f64::consts::PI;
+
+use serde::{Deserialize, Serialize};
+
+use super::described::not_positive;
+use super::wishart::{self, Posterior, Prior, log_multivariate_gamma};
+use super::{Conjugate, Described, Family, NamedArray, OwnedRow};
+use crate::cholesky::{self, diagonal, packed_len};
+use crate::halves::{Cut, Half};
+use crate::rng::Stream;
+use crate::rows::Row;
+use crate::stats::{Stats, Sums};
+
+/// Farther out than any column's standard deviation takes a row, and its square is still a number.
+const FARTHEST: f64 = 1e100;
+/// The same in single precision.
+const FARTHEST_SKETCH: f64 = 1e15;
+/// The logarithm of the smallest root of a χ² that is told from 0.
+const SMALLEST_LOG_ROOT: f64 = -150.0;
+/// Columns of a row that is held on the stack.
+const FEW_COLUMNS: usize = 8;
+
+/// Gaussians of unknown mean and covariance with a Normal–Inverse-Wishart prior.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GaussianFull {
+    /// Taken from every row before anything else.
+    pub offset: Vec<f64>,
+    /// What every column is then divided by.
+    pub scale: Vec<f64>,
+    /// m₀, as the user counts.
+    pub prior_mean: Vec<f64>,
+    /// κ₀: how many rows the prior mean is worth.
+    pub prior_rows: f64,
+    /// ν₀: how many rows the prior covariance is worth; more than the columns less one.
+    pub degrees: f64,
+    /// Ψ₀ after offset and scale, the upper triangle, row after row.
+    pub prior_scale: Vec<f64>,
+}
+
+impl GaussianFull {
+    /// m₀' after offset and scale.
+    fn scaled_prior_mean(&self) -> impl Iterator<Item = f64> + '_ {
+        let of_columns = self.prior_mean.iter().zip(&self.offset).zip(&self.scale);
+        of_columns.map(|((mean, offset), scale)| (mean - offset) / scale)
+    }
+
+    fn prior(&self) -> Prior<'_> {
+        Prior { rows: self.prior_rows, degrees: self.degrees, scale: &self.prior_scale }
+    }
+
+    /// Replaces a posterior by that of the given rows.
+    pub(crate) fn fill_posterior(&self, count: i64, sums: &[f64], posterior: &mut Posterior) {
+        posterior.fill(&self.prior(), self.scaled_prior_mean(), count, |ix| sums[ix]);
+    }
+
+    fn with_posterior<T>(&self, stats: &Stats, use_it: impl FnOnce(&mut Posterior) -> T) -> T {
+        wishart::with_scratch(|posterior| {
+            self.fill_posterior(stats.count, stats.dense(), posterior);
+            use_it(posterior)
+        })
+    }
+
+    /// A row after offset and scale; columns beyond those of the data stay as they are.
+    #[inline(always)]
+    pub(crate) fn scale_row<T: Copy + Into<f64>>(&self, numbers: &[T], scaled: &mut [f64]) {
+        for (((x, &number), offset), scale) in scaled.iter_mut().zip(numbers).zip(&self.offset).zip(&self.scale) {
+            *x = ((number.into() - offset) / scale).clamp(-FARTHEST, FARTHEST);
+        }
+    }
+
+    /// The same for either kind of numbers.
+    #[inline(always)]
+    pub(crate) fn read(&self, row: Row<'_>, scaled: &mut [f64]) {
+        match row {
+            Row::F32(numbers) => self.scale_row(numbers, scaled),
+            Row::F64(numbers) => self.scale_row(numbers, scaled),
+            Row::Counts(_) => panic!("a Gaussian has dense rows"),
+        }
+    }
+
+    /// Lends a row after offset and scale.
+    #[inline(always)]
+    fn with_scaled<T>(&self, row: Row<'_>, use_it: impl FnOnce(&mut [f64]) -> T) -> T {
+        thread_local! {
+            static SCALED: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+        }
+        let n = self.n_columns();
+        if n <= FEW_COLUMNS {
+            let mut scaled = [0.0; FEW_COLUMNS];
+            self.read(row, &mut scaled);
+            return use_it(&mut scaled[..n]);
+        }
+        SCALED.with_borrow_mut(|scaled| {
+            scaled.resize(n, 0.0);
+            self.read(row, scaled);
+            use_it(scaled)
+        })
+    }
+
+    #[inline(always)]
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        stats.count += sign;
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("a Gaussian has dense sums") };
+        self.with_scaled(row, |scaled| add_moments(scaled, sign as f64, sums));
+    }
+
+    /// What every log-weight of a row leaves out: the base measure, which here is the same for all rows.
+    pub(crate) fn log_unit(&self) -> f64 {
+        -0.5 * self.n_columns() as f64 * libm::log(PI) - self.scale.iter().map(|scale| libm::log(*scale)).sum::<f64>()
+    }
+
+    /// Whether no column's prior depends on another's.
+    pub(crate) fn has_diagonal_prior(&self) -> bool {
+        let n = self.n_columns();
+        let mut entries = self.prior_scale.iter();
+        (0..n).all(|i| entries.next().is_some() && entries.by_ref().take(n - 1 - i).all(|entry| *entry == 0.0))
+    }
+
+    /// What is wrong with lengths and columns, if anything.
+    fn problem_of_columns(&self) -> Option<String> {
+        let n = self.offset.len();
+        for (name, found, expected) in [
+            ("scale", self.scale.len(), n),
+            ("prior_mean", self.prior_mean.len(), n),
+            ("prior_scale", self.prior_scale.len(), packed_len(n)),
+        ] {
+            if found != expected || n == 0 {
+                return Some(format!("`{name}` has {found} numbers and `offset` {n}"));
+            }
+        }
+        let finite = self.offset.iter().chain(&self.prior_mean).find(|number| !number.is_finite());
+        let not_finite = finite.map(|number| format!("`offset` and `prior_mean` must be finite numbers, got {number}"));
+        not_finite.or_else(|| self.scale.iter().find_map(|scale| not_positive("scale", *scale)))
+    }
+}
+
+/// Adds x and the upper triangle of xxᵀ, times a sign.
+#[inline(always)]
+pub(crate) fn add_moments(x: &[f64], sign: f64, sums: &mut [f64]) {
+    let (firsts, mut seconds) = sums.split_at_mut(x.len());
+    cholesky::add_scaled(firsts, sign, x);
+    for i in 0..x.len() {
+        let (of_row, rest) = seconds.split_at_mut(x.len() - i);
+        cholesky::add_scaled(of_row, sign * x[i], &x[i..]);
+        seconds = rest;
+    }
+}
+
+/// ln Γ_D(ν/2) − ν/2 ln|Ψ| − D/2 ln κ.
+fn log_normalizer_of(posterior: &Posterior) -> f64 {
+    let n = posterior.mean.len();
+    log_multivariate_gamma(posterior.degrees, n)
+        - 0.5 * posterior.degrees * posterior.log_determinant
+        - 0.5 * n as f64 * libm::log(posterior.rows)
+}
+
+impl Conjugate for GaussianFull {
+    fn n_columns(&self) -> usize {
+        self.offset.len()
+    }
+
+    fn stats_len(&self) -> usize {
+        self.offset.len() + packed_len(self.offset.len())
+    }
+
+    fn parameters_len(&self) -> usize {
+        self.stats_len()
+    }
+
+    /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row: whoever scores rows need not invert.
+    fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
+        self.sample_params(stats, rng)
+    }
+
+    fn log_normalizer(&self, stats: &Stats) -> f64 {
+        self.with_posterior(stats, |posterior| log_normalizer_of(posterior))
+    }
+
+    fn log_normalizer_of_union(&self, a: &Stats, b: &Stats) -> f64 {
+        let (sums_a, sums_b) = (a.dense(), b.dense());
+        wishart::with_scratch(|posterior| {
+            let sum = |ix: usize| sums_a[ix] + sums_b[ix];
+            posterior.fill(&self.prior(), self.scaled_prior_mean(), a.count + b.count, sum);
+            log_normalizer_of(posterior)
+        })
+    }
+
+    /// The mean, in units of the prior's scale. Covariances have no part in it: components of one mean are compared whatever their shapes.
+    fn sketch(&self, stats: &Stats) -> Vec<f32> {
+        let (n, share) = (self.n_columns(), 1.0 / (self.prior_rows + stats.count as f64));
+        let mean =
+            self.scaled_prior_mean().zip(stats.dense()).map(|(mean, sum)| (self.prior_rows * mean + sum) * share);
+        let mut on_diagonal = 0;
+        let in_units = |(i, mean): (usize, f64)| {
+            let unit = self.prior_scale[on_diagonal].sqrt();
+            on_diagonal += n - i;
+            (mean / unit).clamp(-FARTHEST_SKETCH, FARTHEST_SKETCH) as f32
+        };
+        mean.enumerate().map(in_units).collect()
+    }
+
+    /// A plane through the mean or a little off it. A component that should be two is mostly longest where they lie apart, so directions are drawn from
+    /// its own covariance, now and then from its square, which is nearly always the longest; and at times from the inverse, to which every
+    /// direction is alike that differs by stretching, for long components side by side.
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+        self.with_posterior(stats, |posterior| {
+            let (n, factor) = (self.n_columns(), &posterior.factor);
+            let mut direction: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
+            match rng.below(4) {
+                0 => cholesky::solve_transposed(factor, &mut direction),
+                1 => {
+                    cholesky::multiply(factor, &mut direction);
+                    cholesky::multiply_transposed(factor, &mut direction);
+                    cholesky::multiply(factor, &mut direction);
+                }
+                _ => cholesky::multiply(factor, &mut direction),
+            }
+            let length = cholesky::dot(&direction, &direction).sqrt().max(f64::MIN_POSITIVE);
+            direction.iter_mut().for_each(|along| *along /= length);
+            let through_mean = cholesky::dot(&direction, &posterior.mean);
+            let mut spread = direction.clone();
+            cholesky::multiply_transposed(factor, &mut spread);
+            let sd = (cholesky::dot(&spread, &spread) / posterior.degrees).sqrt();
+            let off_centre = if rng.uniform() < 0.5 { 0.0 } else { 2.0 * rng.uniform() };
+            Cut::Plane { direction, threshold: through_mean + off_centre * sd }
+        })
+    }
+}
+
+impl Family for GaussianFull {
+    /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row.
+    type Params = Vec<f64>;
+
+    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
+        self.accumulate(row, 1, stats);
+    }
+
+    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
+        self.accumulate(row, -1, stats);
+    }
+
+    fn log_base_measure(&self, _row: Row<'_>) -> f64 {
+        self.log_unit()
+    }
+
+    /// Student t: ν − D + 1 degrees of freedom about m, of shape Ψ(κ+1)/κ(ν−D+1).
+    fn log_predictive(&self, row: Row<'_>, stats: &Stats) -> f64 {
+        self.with_posterior(stats, |posterior| {
+            self.with_scaled(row, |x| {
+                cholesky::add_scaled(x, -1.0, &posterior.mean);
+                cholesky::solve(&posterior.factor, x);
+                let (rows, degrees) = (posterior.rows, posterior.degrees);
+                let square = rows / (rows + 1.0) * cholesky::dot(x, x);
+                self.log_unit() + wishart::log_height(rows, degrees, x.len())
+                    - 0.5 * posterior.log_determinant
+                    - 0.5 * (degrees + 1.0) * libm::log1p(square)
+            })
+        })
+    }
+
+    /// The side of a plane in the columns after offset and scale.
+    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
+        let Cut::Plane { direction, threshold } = cut else { return None };
+        let product = self.with_scaled(row, |x| cholesky::dot(x, direction));
+        Some(if product > *threshold { Half::Right } else { Half::Left })
+    }
+
+    fn log_likelihood(&self, row: Row<'_>, parameters: &[f64]) -> f64 {
+        let n = self.n_columns();
+        let (mean, whitening) = parameters.split_at(n);
+        let log_root: f64 = (0..n).map(|i| libm::log(whitening[diagonal(i)])).sum();
+        let square = self.with_scaled(row, |x| {
+            cholesky::add_scaled(x, -1.0, mean);
+            cholesky::squared_norm_of_product(whitening, x)
+        });
+        self.log_unit() - 0.5 * n as f64 * std::f64::consts::LN_2 + log_root - 0.5 * square
+    }
+
+    /// Σ⁻¹ = WᵀW is Wishart by Bartlett's decomposition: W = BL⁻¹, with a lower triangle B of standard normals and on its diagonal roots of χ² of
+    /// ν−D+1, …, ν degrees. Then μ = m + W⁻¹z/√κ.
+    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
+        let n = self.n_columns();
+        let mut posterior = Posterior::default();
+        self.fill_posterior(stats.count, stats.dense(), &mut posterior);
+        let mut inverse = vec![0.0; packed_len(n)];
+        cholesky::invert(&posterior.factor, n, &mut inverse);
+        let mut bartlett = Vec::with_capacity(packed_len(n));
+        for i in 0..n {
+            bartlett.extend((0..i).map(|_| rng.normal()));
+            let log_square = std::f64::consts::LN_2 + rng.log_gamma(0.5 * (posterior.degrees - (n - 1 - i) as f64));
+            bartlett.push(libm::exp((0.5 * log_square).max(SMALLEST_LOG_ROOT)));
+        }
+        let mut parameters = vec![0.0; self.parameters_len()];
+        let (mean, whitening) = parameters.split_at_mut(n);
+        cholesky::multiply_triangles(&bartlett, &inverse, n, whitening);
+        mean.iter_mut().for_each(|x| *x = rng.normal() / posterior.rows.sqrt());
+        cholesky::solve(whitening, mean);
+        cholesky::add_scaled(mean, 1.0, &posterior.mean);
+        parameters
+    }
+
+    fn sample_row(&self, parameters: &Vec<f64>, _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+        let (mean, whitening) = parameters.split_at(self.n_columns());
+        let mut x: Vec<f64> = mean.iter().map(|_| rng.normal()).collect();
+        cholesky::solve(whitening, &mut x);
+        cholesky::add_scaled(&mut x, 1.0, mean);
+        x.iter_mut().zip(&self.offset).zip(&self.scale).for_each(|((x, offset), scale)| *x = offset + scale * *x);
+        OwnedRow::Numbers(x)
+    }
+}
+
+impl Described for GaussianFull {
+    fn name(&self) -> &'static str {
+        "gaussian, covariance full"
+    }
+
+    fn priors(&self) -> Vec<(&'static str, f64)> {
+        vec![("kappa0", self.prior_rows), ("nu0", self.degrees), ("psi0", self.mean_prior_scale())]
+    }
+
+    fn cause_of_one(&self) -> String {
+        format!(
+            "psi0 ({:.4}) is too large for the data, or kappa0 ({:.4}) does not fit them; try a smaller --psi0",
+            self.mean_prior_scale(),
+            self.prior_rows
+        )
+    }
+
+    fn cause_of_many(&self) -> String {
+        format!("psi0 ({:.4}) is too small for the data; try a larger --psi0", self.mean_prior_scale())
+    }
+
+    fn problem(&self) -> Option<String> {
+        let n = self.n_columns();
+        let of_prior = || {
+            let few = self.degrees <= n as f64 - 1.0;
+            let degrees = few.then(|| format!("`degrees` must be above {}, got {}", n - 1, self.degrees));
+            let mut posterior = Posterior::default();
+            posterior.gather(&self.prior(), self.scaled_prior_mean(), 0, |_| 0.0);
+            let is_definite = cholesky::is_positive_definite(&posterior.factor, n);
+            let indefinite = (!is_definite).then(|| "`prior_scale` is not positive definite".to_owned());
+            degrees.or(indefinite)
+        };
+        let of_numbers =
+            || not_positive("prior_rows", self.prior_rows).or_else(|| not_positive("degrees", self.degrees));
+        self.problem_of_columns().or_else(of_numbers).or_else(of_prior)
+    }
+
+    fn formula(&self) -> &'static str {
+        "predictive_k(x) is a multivariate Student t about `means`[k] with f = degrees + counts[k] - D + 1 degrees of freedom and the shape matrix \
+         covariances[k] * c * (kappa + 1) / (kappa * f), kappa = prior_rows + counts[k], D the number of columns. c is f - 2 where that is \
+         positive and degrees + counts[k] where it is not: `covariances`[k] is the scale matrix of the posterior over c, which is the mean of the covariance \
+         where that exists. `sums`[k] is, with y = (x - offset) / scale, the sum of y and then that of the upper triangle of y y', row after row; \
+         prior_scale, also an upper triangle, is in units of y."
+    }
+
+    fn constants(&self) -> Vec<NamedArray> {
+        vec![
+            NamedArray::of_columns("offset", &self.offset),
+            NamedArray::of_columns("scale", &self.scale),
+            NamedArray::of_columns("prior_mean", &self.prior_mean),
+            NamedArray::of_columns("prior_scale", &self.prior_scale),
+        ]
+    }
+
+    fn arrays(&self, components: &[Stats]) -> Vec<NamedArray> {
+        let n = self.n_columns();
+        let (mut means, mut covariances) = (Vec::new(), Vec::new());
+        let mut posterior = Posterior::default();
+        for stats in components {
+            posterior.gather(&self.prior(), self.scaled_prior_mean(), stats.count, |ix| stats.dense()[ix]);
+            let of_columns = posterior.mean.iter().zip(&self.offset).zip(&self.scale);
+            means.extend(of_columns.map(|((mean, offset), scale)| offset + scale * mean));
+            let freedom = posterior.degrees - n as f64 - 1.0;
+            let over = if freedom > 0.0 { freedom } else { posterior.degrees };
+            for i in 0..n {
+                let entry = |j: usize| posterior.factor[packed_len(i.max(j)) + i.min(j)] / over;
+                covariances.extend((0..n).map(|j| entry(j) * self.scale[i] * self.scale[j]));
+            }
+        }
+        let shape = vec![components.len(), n];
+        vec![
+            NamedArray { name: "means", shape: shape.clone(), numbers: means },
+            NamedArray { name: "covariances", shape: [shape, vec![n]].concat(), numbers: covariances },
+        ]
+    }
+}
+
+impl GaussianFull {
+    /// The mean of Ψ₀'s diagonal.
+    fn mean_prior_scale(&self) -> f64 {
+        let n = self.n_columns();
+        let on_diagonal = (0..n).map(|i| self.prior_scale[packed_len(n) - packed_len(n - i)]);
+        on_diagonal.sum::<f64>() / n as f64
+    }
+}
+
+#[cfg(test)]
+mod tests;
