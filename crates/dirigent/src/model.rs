@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, Result};
-use crate::family::{Conjugate, Described, GaussianFixed, Multinomial};
+use crate::family::{Conjugate, Described, GaussianFixed, Multinomial, VonMisesFisher};
 use crate::survey::{CellSummary, Survey};
 
 /// Does something with the family of a model, whichever it is.
@@ -17,6 +17,7 @@ macro_rules! with_family {
         match $model {
             $crate::model::Model::GaussianFixed($family) => $code,
             $crate::model::Model::Multinomial($family) => $code,
+            $crate::model::Model::VonMisesFisher($family) => $code,
         }
     };
 }
@@ -103,6 +104,9 @@ pub enum Model {
     GaussianFixed(GaussianFixed),
     /// `multinomial`.
     Multinomial(Multinomial),
+    /// `vmf`.
+    #[serde(rename = "vmf")]
+    VonMisesFisher(VonMisesFisher),
 }
 
 impl Model {

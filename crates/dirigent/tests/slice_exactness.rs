@@ -56,6 +56,7 @@ fn model_options(model: &Model) -> ModelOptions {
             ..ModelOptions::default()
         },
         Model::Multinomial(family) => ModelOptions { smoothing: Some(family.smoothing), ..ModelOptions::default() },
+        Model::VonMisesFisher(_) => unreachable!("not among the cases of the nodes"),
     }
 }
 

@@ -8,10 +8,12 @@ mod gaussian_fixed;
 #[cfg(test)]
 mod laws;
 mod multinomial;
+mod vmf;
 
 pub use described::{Described, NamedArray};
 pub use gaussian_fixed::GaussianFixed;
 pub use multinomial::Multinomial;
+pub use vmf::VonMisesFisher;
 
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;

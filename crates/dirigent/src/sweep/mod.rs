@@ -116,6 +116,7 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
+        Model::VonMisesFisher(family) => Box::new(reference::Reference::new(family.clone(), shard)),
     }
 }
 

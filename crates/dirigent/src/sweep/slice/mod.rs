@@ -89,6 +89,7 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
         Model::Multinomial(family) => {
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
+        Model::VonMisesFisher(family) => Box::new(Reference::new(family.clone(), shard)),
     }
 }
 
