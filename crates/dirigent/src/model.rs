@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, Result};
-use crate::family::{Columns, Conjugate, Described, GaussianFixed, GaussianFull, Multinomial};
+use crate::family::{Columns, Conjugate, Described, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher};
 use crate::survey::{CellSummary, Survey};
 
 /// Does something with the family of a model, whichever it is.
@@ -19,6 +19,7 @@ macro_rules! with_family {
             $crate::model::Model::GaussianFull($family) => $code,
             $crate::model::Model::Multinomial($family) => $code,
             $crate::model::Model::Columns($family) => $code,
+            $crate::model::Model::VonMisesFisher($family) => $code,
         }
     };
 }
@@ -109,6 +110,9 @@ pub enum Model {
     Multinomial(Multinomial),
     /// Columns with a law each: `gaussian` with `--covariance diagonal`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
     Columns(Columns),
+    /// `vmf`.
+    #[serde(rename = "vmf")]
+    VonMisesFisher(VonMisesFisher),
 }
 
 impl Model {

@@ -1,5 +1,7 @@
 //! Log-gamma and friends, from `libm`: the same bits on every platform.
 
+pub mod bessel;
+
 /// ln Γ(x) for x > 0.
 #[inline]
 pub fn log_gamma(x: f64) -> f64 {

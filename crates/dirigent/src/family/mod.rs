@@ -11,12 +11,14 @@ mod gaussian_full;
 mod laws;
 mod multinomial;
 mod wishart;
+mod vmf;
 
 pub use columns::{Column, ColumnLaw, Columns, ColumnsKind};
 pub use described::{Described, NamedArray};
 pub use gaussian_fixed::GaussianFixed;
 pub use gaussian_full::GaussianFull;
 pub use multinomial::Multinomial;
+pub use vmf::VonMisesFisher;
 
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;

@@ -118,6 +118,7 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
         Model::Columns(family) => Box::new(reference::Reference::new(family.clone(), shard)),
+        Model::VonMisesFisher(family) => Box::new(reference::Reference::new(family.clone(), shard)),
     }
 }
 

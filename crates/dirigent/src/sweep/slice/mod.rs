@@ -91,6 +91,7 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
         Model::Columns(family) => Box::new(Reference::new(family.clone(), shard)),
+        Model::VonMisesFisher(family) => Box::new(Reference::new(family.clone(), shard)),
     }
 }
 
