@@ -143,7 +143,11 @@ fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: 
     let data = DataSet::open(&args.data, selection)?;
     let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
     console.say(format_args!("data: {} ({rows} rows, {columns} columns)", data.name()));
-    if options.family == Some(FamilyName::Multinomial) && !data.is_counts() { data.into_counts() } else { Ok(data) }
+    if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {
+        return data.into_counts();
+    }
+    data.check_numbers("this family")?;
+    Ok(data)
 }
 
 fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {

@@ -1,9 +1,9 @@
 //! `dirigent info`: what a data set holds.
 
 use dirigent::io::DataSet;
-use dirigent::rows::Row;
+use dirigent::rows::{Row, Shard};
 use dirigent::run_dir::DataRecord;
-use dirigent::survey::{CellSummary, ColumnSummary, Survey};
+use dirigent::survey::{CellSummary, Survey};
 use dirigent::{InputError, Result};
 use serde::Serialize;
 
@@ -59,6 +59,25 @@ enum Cells {
 #[derive(Serialize)]
 struct Column {
     name: String,
+    #[serde(rename = "type")]
+    kind: ColumnType,
+    /// What the levels of text are called.
+    levels: Option<Vec<String>>,
+    missing: u64,
+    #[serde(flatten)]
+    numbers: Option<Numbers>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum ColumnType {
+    Number,
+    Text,
+}
+
+/// The numbers of a column that has some.
+#[derive(Clone, Copy, Serialize)]
+struct Numbers {
     min: f64,
     mean: f64,
     max: f64,
@@ -67,29 +86,84 @@ struct Column {
 
 fn cells(data: &DataSet) -> Cells {
     let shard = data.all_rows();
+    if !shard.is_counts() {
+        let bytes_a_number = if matches!(shard.rows().next(), Some(Row::F32(_))) { 4 } else { 8 };
+        let bytes = (shard.n_rows() * shard.n_columns()) as u64 * bytes_a_number;
+        return Cells::Dense { bytes_a_number, bytes, columns: columns(data, &shard) };
+    }
     let survey = Survey::of(&shard);
-    match &survey.cells {
-        CellSummary::Numbers(summaries) => {
-            let bytes_a_number = if matches!(shard.rows().next(), Some(Row::F32(_))) { 4 } else { 8 };
-            let bytes = survey.n_rows * survey.n_columns as u64 * bytes_a_number;
-            let columns = summaries.iter().enumerate().map(|(ix, summary)| column(data, survey.n_rows, ix, summary));
-            Cells::Dense { bytes_a_number, bytes, columns: columns.collect() }
-        }
-        &CellSummary::Counts { n_entries, n_words } => Cells::Counts {
-            documents: survey.n_rows,
-            vocabulary: survey.n_columns,
-            entries: n_entries,
-            words: n_words,
-            // a word and its count for each entry, and where each row starts
-            bytes: 8 * n_entries + 8 * (survey.n_rows + 1),
-        },
+    let CellSummary::Counts { n_entries, n_words } = survey.cells else { unreachable!("counts were asked about") };
+    Cells::Counts {
+        documents: survey.n_rows,
+        vocabulary: survey.n_columns,
+        entries: n_entries,
+        words: n_words,
+        // a word and its count for each entry, and where each row starts
+        bytes: 8 * n_entries + 8 * (survey.n_rows + 1),
     }
 }
 
-fn column(data: &DataSet, n_rows: u64, ix: usize, summary: &ColumnSummary) -> Column {
-    let &ColumnSummary { min, mean, max, squares } = summary;
-    let name = data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone());
-    Column { name, min, mean, max, sd: (squares / n_rows as f64).sqrt() }
+fn columns(data: &DataSet, shard: &Shard) -> Vec<Column> {
+    let numbers = running(shard);
+    let column = |(ix, numbers): (usize, Running)| {
+        let levels = data.levels()[ix].clone();
+        Column {
+            name: data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone()),
+            kind: if levels.is_some() { ColumnType::Text } else { ColumnType::Number },
+            missing: numbers.missing,
+            numbers: if levels.is_some() { None } else { numbers.finish() },
+            levels,
+        }
+    };
+    numbers.into_iter().enumerate().map(column).collect()
+}
+
+/// A column's cells so far; missing ones are only counted. Sums are about the first number, because raw squares cancel far from the origin.
+#[derive(Clone, Default)]
+struct Running {
+    n: u64,
+    missing: u64,
+    first: f64,
+    sum: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+}
+
+fn running(shard: &Shard) -> Vec<Running> {
+    let mut columns = vec![Running::default(); shard.n_columns()];
+    for row in shard.rows() {
+        match row {
+            Row::F32(cells) => columns.iter_mut().zip(cells).for_each(|(column, cell)| column.see((*cell).into())),
+            Row::F64(cells) => columns.iter_mut().zip(cells).for_each(|(column, cell)| column.see(*cell)),
+            Row::Counts(_) => unreachable!("rows are of one kind"),
+        }
+    }
+    columns
+}
+
+impl Running {
+    fn see(&mut self, cell: f64) {
+        if cell.is_nan() {
+            self.missing += 1;
+            return;
+        }
+        if self.n == 0 {
+            (self.first, self.min, self.max) = (cell, cell, cell);
+        }
+        self.n += 1;
+        let shifted = cell - self.first;
+        self.sum += shifted;
+        self.squares += shifted * shifted;
+        (self.min, self.max) = (self.min.min(cell), self.max.max(cell));
+    }
+
+    fn finish(&self) -> Option<Numbers> {
+        let (n, &Self { first, sum, squares, min, max, .. }) = (self.n as f64, self);
+        let numbers =
+            || Numbers { min, mean: first + sum / n, max, sd: ((squares - sum * sum / n).max(0.0) / n).sqrt() };
+        (self.n > 0).then(numbers)
+    }
 }
 
 impl DataDescription<'_> {
@@ -106,8 +180,14 @@ impl DataDescription<'_> {
             Cells::Dense { bytes_a_number, bytes: memory, columns } => {
                 lines.push(format!("rows     {}", grouped(self.data.n_rows as u64)));
                 let (n, bits) = (grouped(columns.len() as u64), 8 * bytes_a_number);
+                let missing: u64 = columns.iter().map(|column| column.missing).sum();
                 lines.push(format!("columns  {n}, {bits}-bit numbers"));
                 lines.push(format!("memory   {}", bytes(*memory)));
+                if missing > 0 {
+                    let cells = self.data.n_rows as f64 * columns.len() as f64;
+                    let percent = 100.0 * missing as f64 / cells;
+                    lines.push(format!("missing  {} cells ({percent:.1} %)", grouped(missing)));
+                }
                 lines.extend(column_lines(columns));
             }
             Cells::Counts { documents, vocabulary, entries, words, bytes: memory } => {
@@ -133,10 +213,23 @@ impl DataDescription<'_> {
 fn column_lines(columns: &[Column]) -> Vec<String> {
     let shown = &columns[..columns.len().min(SHOWN_COLUMNS)];
     let width = shown.iter().map(|column| column.name.chars().count()).max().unwrap_or(0).clamp(6, 40);
-    let mut lines = vec![format!("\n{:width$} {:>12} {:>12} {:>12} {:>12}", "column", "min", "mean", "max", "sd")];
-    for column in shown {
-        let numbers = [column.min, column.mean, column.max, column.sd].map(|number| format!("{:>12}", short(number)));
-        lines.push(format!("{:width$} {}", column.name, numbers.join(" ")));
+    let line = |name: &str, kind: &str, missing: &str, numbers: [String; 4]| {
+        let numbers = numbers.map(|number| format!(" {number:>12}")).concat();
+        format!("{name:width$} {kind:18} {missing:>9}{numbers}").trim_end().to_owned()
+    };
+    let titles = ["min", "mean", "max", "sd"].map(str::to_owned);
+    let mut lines = vec![format!("\n{}", line("column", "type", "missing", titles))];
+    for Column { name, levels, missing, numbers, .. } in shown {
+        let kind = match levels.as_ref().map(Vec::len) {
+            None => "number".to_owned(),
+            Some(1) => "text, 1 level".to_owned(),
+            Some(n_levels) => format!("text, {n_levels} levels"),
+        };
+        let numbers = match numbers {
+            Some(Numbers { min, mean, max, sd }) => [min, mean, max, sd].map(|number| short(*number)),
+            None => Default::default(),
+        };
+        lines.push(line(name, &kind, &grouped(*missing), numbers));
     }
     if columns.len() > shown.len() {
         lines.push(format!("and {} more columns (--json has them all)", columns.len() - shown.len()));

@@ -25,7 +25,10 @@ const MOST_PROBABILITIES: usize = 1 << 20;
 pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
     let target = Target::new(&args.output, &args.data)?;
-    let fitted = FittedModel::read(&args.run)?;
+    let mut fitted = FittedModel::read(&args.run)?;
+    if let Some(header) = args.header {
+        fitted.columns.selection.header = header.library();
+    }
     let console = args.output.console();
     let data = open(&fitted, &args.data, console)?;
     let cores = || available_parallelism().map_or(1, |cores| cores.get());
@@ -60,7 +63,10 @@ fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<Dat
             let problem = "has sparse counts, but the model was fitted to dense rows";
             Err(InputError::in_file(&paths[0], problem).hint("give rows like those of the fit").into())
         }
-        _ => Ok(data),
+        _ => {
+            data.check_numbers("the model")?;
+            Ok(data)
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use dirigent::io::{DataSet, Selection, read_labels};
+use dirigent::io::{DataSet, Header, Selection, read_labels};
 use dirigent::rows::Table;
 use dirigent::{Error, InputError};
 use tempfile::TempDir;
@@ -222,11 +222,11 @@ fn npy_without_numbers() {
 }
 
 #[test]
-fn npy_with_nan_or_infinity() {
-    let cells = doubles(&[1.0, 2.0, 3.0, f64::NAN]);
+fn npy_with_infinity() {
+    let cells = doubles(&[1.0, f64::NAN, 3.0, f64::INFINITY]);
     array("'<f8'", "(2, 2)", &cells)
         .at("t.npy", "row 2", "2")
-        .says("found NaN, expected a finite number", "missing values are not supported yet");
+        .says("found inf, expected a finite number", "write NaN for a missing value");
     let cells: Vec<u8> = [1f32, f32::NEG_INFINITY].iter().flat_map(|cell| cell.to_le_bytes()).collect();
     array("'<f4'", "(2,)", &cells).at("t.npy", "row 2", "1").says("found -inf", "--exclude 1");
 }
@@ -240,27 +240,47 @@ fn ragged_table() {
 
 #[test]
 fn text_in_a_numeric_column() {
-    csv("x,kind\n1,cat\n")
-        .at("t.csv", "line 2", "kind")
-        .says("found \"cat\", expected a number", "--exclude kind, or read it as labels with --label-column kind");
-    csv("1,cat\n").at("t.csv", "line 1", "2").says("found \"cat\"", "--exclude 2");
-    csv("name,2019\nx,1\n").at("t.csv", "line 1", "1").says("found \"name\"", "none of its names may be a number");
+    csv("x,kind\n1,2\n3,cat\n")
+        .at("t.csv", "line 3", "kind")
+        .says("found \"cat\", expected a number", "--exclude kind, read it as labels with --label-column kind");
+    csv("1,2\n3,cat\n").at("t.csv", "line 2", "2").says("found \"cat\"", "--column-family 2=categorical");
     csv("1;2\n3;4\n").at("t.csv", "line 1", "1").says("found \"1;2\"", "separated by commas in .csv");
+    files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"x,y\na,2\n")])
+        .at("b.csv", "line 2", "x")
+        .says("found \"a\", expected a number", "--exclude x");
 }
 
 #[test]
-fn missing_value() {
-    let problem = "expected a number: missing values are not supported yet";
-    csv("x,y\n1,\n").at("t.csv", "line 2", "y").says(&format!("found an empty cell, {problem}"), "--exclude y");
-    csv("x,y\n1,2\n3,NaN\n").at("t.csv", "line 3", "y").says(&format!("found \"NaN\", {problem}"), "take the row out");
-    csv("x,y\n1,n/a\n").at("t.csv", "line 2", "y").says(problem, "--exclude y");
-    csv("x\n1\n\n2\n").at("t.csv", "line 3", "").says("found an empty line", "missing values are not supported yet");
+fn a_header_that_is_taken_for_a_row() {
+    csv("a,2019\n1,2\n3,4\n")
+        .at("t.csv", "", "1")
+        .says("the first cell is \"a\", and all others are numbers", "say --header yes");
+    let header = Selection { header: Header::Yes, ..Selection::default() };
+    select([("t.csv", b"1,2\n")], &header).at("t.csv", "", "").says("zero rows", "--header no");
+    let exclude = Selection { exclude: vec!["colour".into()], ..Selection::default() };
+    select([("t.csv", b"colour,1\nred,2\n")], &exclude).says("the file has no header", "--header yes");
+}
+
+#[test]
+fn text_that_is_no_level() {
+    let rows = |n: usize| (0..n).map(|n| format!("{n},name {n}\n")).collect::<String>();
+    csv(&format!("x,who\n{}", rows(21)))
+        .at("t.csv", "", "who")
+        .says("looks like an identifier or free text: 21 different texts in 21 cells", "--exclude who");
+    csv(&format!("x,who\n{}", rows(1001))).at("t.csv", "", "who").says("more than 1000 different", "--exclude who");
+    let asked = Selection { text_columns: vec!["x".into()], exclude: vec!["who".into()], ..Selection::default() };
+    select([("t.csv", format!("x,who\n{}", rows(1001)).as_bytes())], &asked)
+        .at("t.csv", "", "x")
+        .says("more than 1000 different texts", "--exclude x");
+    let asked = Selection { text_columns: vec!["y".into()], ..Selection::default() };
+    select([("t.csv", b"x,who\n1,a\n")], &asked).says("no column \"y\"", "x, who");
 }
 
 #[test]
 fn infinity_in_a_table() {
     for infinity in ["inf", "-Infinity", "1e999"] {
         csv(&format!("x\n1\n{infinity}\n")).at("t.csv", "line 3", "x").says("expected a finite number", "--exclude x");
+        csv(&format!("x\n{infinity}\n")).at("t.csv", "line 2", "x").says("expected a finite number", "cell empty");
     }
 }
 
@@ -293,6 +313,8 @@ fn unknown_or_senseless_columns() {
 
 #[test]
 fn cells_that_are_not_counts() {
+    counts("a,b\n1,2\n3,\n").at("t.csv", "row 2", "b").says("the cell is missing (1 cell in all)", "--exclude b");
+    counts("a,b\n1,x\n").at("t.csv", "", "b").says("holds text, such as \"x\"", "--exclude b");
     counts("a,b\n1,2\n3,-4\n").at("t.csv", "row 2", "b").says("found -4, expected a count", "--exclude b");
     counts("1,0.5\n").at("t.csv", "row 1", "2").says("found 0.5, expected a count: a whole number", "family");
     counts("1,4294967296\n").at("t.csv", "row 1", "2").says("found 4294967296", "family");
@@ -347,7 +369,7 @@ fn files_that_do_not_belong_together() {
     refused.at("b.csv", "", "").says("found 1 column, expected 2 as in", "same columns");
     files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"x,z\n1,2\n")])
         .says("found column \"z\", expected \"y\" as in", "same");
-    files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"1,2\n")]).says("found no header, expected a header", "same columns");
+    files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"1,2\n")]).says("found no header, expected a header", "--header");
     files([("a.csv", b"1,2\n"), ("b.csv", b"x,y\n1,2\n")]).says("found a header, expected no header", "same columns");
     let counts: &[u8] = b"1\n2\n1\n1 1 1\n";
     files([("a.csv", b"1,2\n"), ("docword.txt", counts)]).says("found word counts, expected a dense table", "same");

@@ -79,7 +79,12 @@ fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
 
 /// The same model after a stay on the disk.
 fn through_files(model: Model, outcome: &Outcome) -> FittedModel {
-    let columns = FittedColumns { n_columns: model.n_columns(), names: None, selection: Selection::default() };
+    let columns = FittedColumns {
+        n_columns: model.n_columns(),
+        names: None,
+        selection: Selection::default(),
+        levels: Vec::new(),
+    };
     let fitted = FittedModel { model, alpha: outcome.alpha, columns, components: outcome.components.clone() };
     let folder = tempfile::tempdir().unwrap();
     fitted.write(folder.path()).unwrap();

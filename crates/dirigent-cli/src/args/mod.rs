@@ -9,8 +9,8 @@ mod synth;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use dirigent::io::Selection;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use dirigent::io::{Header, Selection};
 
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
@@ -55,6 +55,27 @@ pub(crate) struct SelectionArgs {
     /// The column with the true labels: not fitted, only measured against
     #[arg(long, value_name = "NAME")]
     pub(crate) label_column: Option<String>,
+    /// Whether the first line of a .csv or .tsv is a header [default: auto, as it looks: names above numbers, or texts that do not occur again]
+    #[arg(long, value_enum, default_value_t = HeaderArg::Auto, hide_default_value = true, hide_possible_values = true, value_name = "auto|yes|no")]
+    header: HeaderArg,
+}
+
+/// What the first line of a text table is.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum HeaderArg {
+    Auto,
+    Yes,
+    No,
+}
+
+impl HeaderArg {
+    pub(crate) fn library(self) -> Header {
+        match self {
+            Self::Auto => Header::Auto,
+            Self::Yes => Header::Yes,
+            Self::No => Header::No,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -119,6 +140,8 @@ impl SelectionArgs {
             columns: self.columns.clone(),
             exclude: self.exclude.clone(),
             label_column: self.label_column.clone(),
+            text_columns: Vec::new(),
+            header: self.header.library(),
         }
     }
 }

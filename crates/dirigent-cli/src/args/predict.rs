@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
+use super::HeaderArg;
 use crate::console::{Console, Talk};
 
 /// Label rows with the model of a run, rows of the fit or new ones.
@@ -18,6 +19,9 @@ pub(crate) struct PredictArgs {
     /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
+    /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "auto|yes|no")]
+    pub(crate) header: Option<HeaderArg>,
     /// The number of threads; it never changes what is predicted [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,

@@ -47,7 +47,8 @@ fn a_wrong_option_is_refused_by_name_value_and_expectation() {
 fn wrong_columns_and_labels_are_refused() {
     let place = Place::with_two_clusters();
     place.write("short.txt", "0\n1\n");
-    place.refused("fit two.csv", &["two.csv", "class", "left", "hint: "]);
+    place.refused("fit two.csv", &["two.csv", "column class", "holds text", "left", "hint: ", "--label-column class"]);
+    place.refused("fit two.csv --family multinomial", &["two.csv", "column class", "holds text", "hint: "]);
     place.refused("fit two.csv --columns x,z", &["two.csv", "z", "hint: "]);
     place.refused("fit two.csv --exclude q", &["two.csv", "q"]);
     place.refused("fit two.csv --label-column kind", &["two.csv", "kind"]);
@@ -95,6 +96,8 @@ fn bad_files_are_refused() {
         place.refused(&format!("fit {name}"), &[name]);
     }
     place.refused("fit text.csv", &["line 3", "column b", "four", "hint: "]);
+    place.refused("fit nan.csv", &["row 2", "column a", "the cell is missing", "hint: "]);
+    place.refused("fit nan.npy", &["row 1", "column 1", "the cell is missing (2 cells in all)", "hint: "]);
     place.refused("fit missing.csv", &["missing.csv"]);
     fs::create_dir(place.path("folder")).unwrap();
     place.refused("fit folder", &["folder"]);

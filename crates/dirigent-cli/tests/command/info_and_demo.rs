@@ -15,6 +15,35 @@ fn a_table_is_described() {
 }
 
 #[test]
+fn missing_cells_and_text_are_told_by_column() {
+    let place = Place::new();
+    place.write("pets.csv", "kind,weight,legs\ncat,4,4\ndog,NA,4\ncat,6,\n,5,NA\n");
+    let text = place.ok("info pets.csv").stdout;
+    let words = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in\n{text}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(words("kind"), "kind text, 2 levels 1");
+    assert_eq!(words("weight"), "weight number 1 4.0000 5.0000 6.0000 0.8165");
+    assert_eq!(words("legs"), "legs number 2 4.0000 4.0000 4.0000 0");
+    assert_eq!(words("missing"), "missing 4 cells (33.3 %)");
+    let info: Value = serde_json::from_str(&place.ok("info pets.csv --json").stdout).unwrap();
+    let [kind, weight] = [&info["columns"][0], &info["columns"][1]];
+    assert_eq!(
+        (&kind["type"], &kind["levels"], &kind["missing"]),
+        (&"text".into(), &serde_json::json!(["cat", "dog"]), &1.into())
+    );
+    assert_eq!((&weight["type"], &weight["levels"], &weight["mean"]), (&"number".into(), &Value::Null, &5.0.into()));
+    place.write("bare.csv", "red,big\nblue,big\n");
+    let n_rows = |options: &str| {
+        let info: Value = serde_json::from_str(&place.ok(&format!("info bare.csv --json {options}")).stdout).unwrap();
+        info["n_rows"].as_u64().unwrap()
+    };
+    assert_eq!([n_rows(""), n_rows("--header no"), n_rows("--header yes")], [2, 2, 1]);
+    place.refused("info bare.csv --header maybe", &["--header", "maybe", "auto"]);
+}
+
+#[test]
 fn a_wide_table_is_cut_in_the_text_and_whole_in_json() {
     let place = Place::new();
     place.ok("synth imagenet --rows 30 --clusters 3 --out made");

@@ -91,6 +91,18 @@ fn columns_are_found_by_name_and_the_selection_of_the_fit_is_remembered() {
 }
 
 #[test]
+fn missing_cells_and_text_are_refused_where_the_model_has_none() {
+    let place = Place::with_two_clusters();
+    place.ok(&format!("fit two.csv --label-column class {FIT}"));
+    place.write("gap.csv", "x,y\n1,2\n3,\n");
+    place.refused("predict run gap.csv", &["gap.csv", "row 2", "column y", "missing", "hint: "]);
+    place.write("text.csv", "x,y\none,2\n3,4\n");
+    place.refused("predict run text.csv", &["text.csv", "line 2", "column x", "found \"one\"", "hint: "]);
+    place.write("numbers.csv", "x,y\n1,2\n");
+    place.refused("predict run numbers.csv --header no", &["numbers.csv", "line 1", "found \"x\""]);
+}
+
+#[test]
 fn a_table_of_counts_is_predicted_as_it_was_fitted() {
     let place = Place::new();
     place.write("counts.csv", "a,b,c\n".to_owned() + &"9,1,0\n0,1,9\n".repeat(20));

@@ -1,84 +1,84 @@
 //! `.csv` and `.tsv`: text cells, with or without a header.
 //!
-//! The first line is a header if none of its cells is a number and the second line has one.
+//! A cell is a number, a text, or missing. A column holds numbers or text, as its first cell says that is not missing.
 
 use std::path::Path;
 
 use crate::error::{InputError, Result};
 use crate::rows::Table;
 
-use super::data_set::Loaded;
+use super::columns::{ColumnKind, Columns};
+use super::header_line;
 use super::labels::TruthBuilder;
+use super::levels::{Levels, Origin};
 use super::records::{self, Record, Records, text};
-use super::selection::{Chosen, ColumnNames, Selection};
-use super::source::{self, quoted};
+use super::selection::{Chosen, ColumnNames, Header, Selection};
+use super::source::quoted;
 
 /// Reads a table; the labels, if asked for, are added to `truth`.
-pub(crate) fn read(path: &Path, delimiter: u8, selection: &Selection, truth: &mut TruthBuilder) -> Result<Loaded> {
+pub(crate) fn read(
+    path: &Path,
+    delimiter: u8,
+    selection: &Selection,
+    columns: &mut Columns,
+    truth: &mut TruthBuilder,
+) -> Result<Table> {
     let mut reader = Records::open(path, delimiter)?;
-    let (mut first, mut record) = (Record::default(), Record::default());
-    if !reader.read(&mut first)? {
-        return Err(source::empty(path).into());
+    let mut beginning = header_line::read(path, &mut reader, selection.header)?;
+    let has_header = beginning.columns.has_header();
+    let chosen = selection.choose(path, &beginning.columns)?;
+    columns.begin(path, chosen.columns.len(), has_header.then_some(&chosen.names), &chosen.text)?;
+    let mut rows = Rows { path, chosen: &chosen, delimiter, columns, cells: Vec::new() };
+    if !has_header && beginning.columns.len() == 1 {
+        rows.push_missing(reader.n_leading_blanks());
     }
-    let mut more = reader.read(&mut record)?;
-    let columns = column_names(path, &first, more.then_some(&record))?;
-    let chosen = selection.choose(path, &columns)?;
-    let mut rows = Rows { path, chosen: &chosen, from_header: columns.has_header(), delimiter, cells: Vec::new() };
-    if !columns.has_header() {
-        rows.push(&first, truth)?;
-    }
-    while more {
+    for record in beginning.rows.drain(..) {
         rows.push(&record, truth)?;
-        more = reader.read(&mut record)?;
+    }
+    let mut record = Record::default();
+    while reader.read(&mut record)? {
+        rows.push(&record, truth)?;
     }
     if rows.cells.is_empty() {
         let error = InputError::in_file(path, "zero rows: there is nothing below the header");
-        return Err(error.hint("was it written to the end?").into());
+        return Err(error.hint("was it written to the end? If the first line is a row, say --header no").into());
     }
-    let table = Table::from_f64(chosen.columns.len(), rows.cells);
-    Ok(Loaded { table, column_names: columns.has_header().then_some(chosen.names) })
+    Ok(Table::from_f64(chosen.columns.len(), rows.cells))
 }
 
 /// What the columns are called, from the first lines alone.
-pub(crate) fn columns(path: &Path, delimiter: u8) -> Result<ColumnNames> {
-    let mut reader = Records::open(path, delimiter)?;
-    let (mut first, mut second) = (Record::default(), Record::default());
-    if !reader.read(&mut first)? {
-        return Err(source::empty(path).into());
-    }
-    let more = reader.read(&mut second)?;
-    column_names(path, &first, more.then_some(&second))
+pub(crate) fn columns(path: &Path, delimiter: u8, header: Header) -> Result<ColumnNames> {
+    Ok(header_line::read(path, &mut Records::open(path, delimiter)?, header)?.columns)
 }
 
-fn column_names(path: &Path, first: &Record, second: Option<&Record>) -> Result<ColumnNames> {
-    let has_number = |record: &Record| record.cells.iter().any(|cell| number(cell).is_some());
-    if has_number(first) || second.is_some_and(|second| !has_number(second)) {
-        return Ok(ColumnNames::numbered(first.cells.len()));
-    }
-    let name = |cell| text(path, first.line, cell).map(String::from);
-    Ok(ColumnNames::of_header(first.cells.iter().map(name).collect::<Result<_, _>>()?))
-}
-
-fn number(cell: &[u8]) -> Option<f64> {
+/// The number in a cell, which may be infinite or none.
+pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     std::str::from_utf8(cell.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Whether a cell, without surrounding spaces, says that there is nothing.
+pub(crate) fn is_missing(cell: &[u8]) -> bool {
+    const WORDS: [&str; 6] = ["na", "n/a", "nan", "null", "none", "?"];
+    cell.is_empty() || WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// The chosen cells as they come in.
 struct Rows<'a> {
     path: &'a Path,
     chosen: &'a Chosen,
-    from_header: bool,
     delimiter: u8,
+    columns: &'a mut Columns,
     cells: Vec<f64>,
 }
 
 impl Rows<'_> {
     fn push(&mut self, record: &Record, truth: &mut TruthBuilder) -> Result<()> {
         for (column, &ix) in self.chosen.columns.iter().enumerate() {
-            match number(&record.cells[ix]) {
-                Some(number) if number.is_finite() => self.cells.push(number),
-                _ => return Err(self.not_a_number(record, column, ix).into()),
+            let cell = self.cell(record, column, record.cells[ix].trim_ascii())?;
+            if cell.is_nan() {
+                self.columns.add_missing(column, 1);
             }
+            self.cells.push(cell);
         }
         if let Some(ix) = self.chosen.label {
             truth.push(records::label(self.path, record, ix)?);
@@ -86,41 +86,69 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn not_a_number(&self, record: &Record, column: usize, ix: usize) -> InputError {
-        let (cell, name) = (record.cells[ix].trim_ascii(), &self.chosen.names[column]);
-        let at = |problem: String| InputError::in_file(self.path, problem).at_line(record.line).at_column(name);
-        if is_missing(cell) {
-            let found = if cell.is_empty() { "an empty cell".into() } else { quoted(cell) };
-            let error = at(format!("found {found}, expected a number: missing values are not supported yet"));
-            return error.hint(format!("take the row out, or leave the column out with --exclude {name}"));
-        }
-        if number(cell).is_some() {
-            let error = at(format!("found {}, expected a finite number", quoted(cell)));
-            return error.hint(format!("take the row out, or leave the column out with --exclude {name}"));
-        }
-        let error = match text(self.path, record.line, cell) {
-            Ok(_) => at(format!("found {}, expected a number", quoted(cell))),
-            Err(error) => error.at_column(name),
-        };
-        error.hint(self.way_out(record, cell, name))
+    /// Rows of a table of one column.
+    fn push_missing(&mut self, n_rows: u64) {
+        self.columns.add_missing(0, n_rows);
+        self.cells.extend((0..n_rows).map(|_| f64::NAN));
     }
 
-    fn way_out(&self, record: &Record, cell: &[u8], name: &str) -> String {
-        let looks_cut = |separator: u8| self.delimiter != separator && cell.contains(&separator);
-        if record.cells.len() == 1 && (looks_cut(b';') || looks_cut(b'\t') || looks_cut(b',')) {
-            return "cells must be separated by commas in .csv, by tabs in .tsv".into();
+    /// What the table holds for a cell: the number, the number of the level, NaN for nothing.
+    fn cell(&mut self, record: &Record, column: usize, cell: &[u8]) -> Result<f64> {
+        let kind = self.columns.kind(column);
+        if !matches!(kind, ColumnKind::Text(_)) {
+            match number(cell) {
+                Some(number) if number.is_finite() => {
+                    *kind = ColumnKind::Number;
+                    return Ok(number);
+                }
+                Some(number) if number.is_infinite() => return Err(self.infinite(record, column, cell).into()),
+                Some(_) => return Ok(f64::NAN),
+                None if is_missing(cell) => return Ok(f64::NAN),
+                None if matches!(kind, ColumnKind::Unknown) && !looks_cut(record, cell, self.delimiter) => {
+                    *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Found)));
+                }
+                None => return Err(self.not_a_number(record, column, cell).into()),
+            }
         }
-        let mut hint = format!("leave it out with --exclude {name}, or read it as labels with --label-column {name}");
-        if !self.from_header && self.cells.len() < self.chosen.columns.len() {
-            hint += "; if the first line is a header, none of its names may be a number";
+        let ColumnKind::Text(levels) = kind else { unreachable!("numbers were returned") };
+        if is_missing(cell) {
+            return Ok(f64::NAN);
         }
-        hint
+        let name = &self.chosen.names[column];
+        let text = text(self.path, record.line, cell).map_err(|error| error.at_column(name))?;
+        Ok(levels.number(text).ok_or_else(|| self.columns.too_many_levels(column))?)
+    }
+
+    fn infinite(&self, record: &Record, column: usize, cell: &[u8]) -> InputError {
+        let name = &self.chosen.names[column];
+        let hint = format!("leave the cell empty, or leave the column out with --exclude {name}");
+        let problem = format!("found {}, expected a finite number", quoted(cell));
+        InputError::in_file(self.path, problem).at_line(record.line).at_column(name).hint(hint)
+    }
+
+    fn not_a_number(&self, record: &Record, column: usize, cell: &[u8]) -> InputError {
+        let name = &self.chosen.names[column];
+        let problem = format!("found {}, expected a number", quoted(cell));
+        let error = match text(self.path, record.line, cell) {
+            Ok(_) => InputError::in_file(self.path, problem).at_line(record.line),
+            Err(error) => error,
+        };
+        let hint = if looks_cut(record, cell, self.delimiter) {
+            "cells must be separated by commas in .csv, by tabs in .tsv".into()
+        } else {
+            format!(
+                "leave it out with --exclude {name}, read it as labels with --label-column {name}, or as text with --column-family \
+                 {name}=categorical"
+            )
+        };
+        error.at_column(name).hint(hint)
     }
 }
 
-fn is_missing(cell: &[u8]) -> bool {
-    const WORDS: [&str; 6] = ["na", "n/a", "nan", "null", "none", "?"];
-    cell.is_empty() || WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()))
+/// Whether a row of a single cell seems to have others, separated in another way.
+fn looks_cut(record: &Record, cell: &[u8], delimiter: u8) -> bool {
+    let has = |separator: u8| delimiter != separator && cell.contains(&separator);
+    record.cells.len() == 1 && (has(b';') || has(b'\t') || has(b','))
 }
 
 #[cfg(test)]
@@ -136,9 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_a_first_line_without_numbers_above_a_line_with_one() {
+    fn a_header_names_the_columns() {
         let names = |text: &str| {
-            let data = open("t.csv", text, &Selection { exclude: vec![], ..Selection::default() }).unwrap();
+            let data = open("t.csv", text, &Selection::default()).unwrap();
             (data.column_names().map(<[String]>::to_vec), data.n_rows())
         };
         assert_eq!(names("a,b\n1,2\n3,4\n"), (named(&["a", "b"]), 2));
@@ -171,8 +199,51 @@ mod tests {
     }
 
     #[test]
+    fn empty_cells_and_words_for_nothing_are_missing() {
+        let text = "x,y,z\n1,,na\nN/A,NaN,?\n null ,-nan,\"\"\nNone,4,5\n";
+        let data = open("t.csv", text, &Selection::default()).unwrap();
+        let found: Vec<Vec<Option<f64>>> =
+            rows(&data).iter().map(|row| row.iter().map(|cell| (!cell.is_nan()).then_some(*cell)).collect()).collect();
+        assert_eq!(found[0], [Some(1.0), None, None]);
+        assert_eq!(found[1..3], [[None; 3]; 2]);
+        assert_eq!(found[3], [None, Some(4.0), Some(5.0)]);
+        assert_eq!(data.missing(), [3, 3, 3]);
+    }
+
+    #[test]
+    fn a_blank_line_in_a_single_column_is_a_missing_cell() {
+        let missing = |text: &str| {
+            let data = open("t.csv", text, &Selection::default()).unwrap();
+            (rows(&data).iter().map(|row| row[0].is_nan()).collect::<Vec<_>>(), data.missing())
+        };
+        assert_eq!(missing("x\n1\n\n2\n\n"), (vec![false, true, false], vec![1]));
+        assert_eq!(missing("\n\nx\n1\n"), (vec![false], vec![0]), "above a header there are no rows");
+        assert_eq!(missing("\n\n7\n1\n"), (vec![true, true, false, false], vec![2]));
+        assert_eq!(missing("x,y\n1,2\n\n3,4\n"), (vec![false, false], vec![0, 0]));
+    }
+
+    #[test]
+    fn texts_are_levels_in_order_of_appearance() {
+        let text = "x,kind,y\n1, cat ,?\n2,dog,\n3,,up\n4,cat,7\n5,dog,down\n";
+        let data = open("t.csv", text, &Selection::default()).unwrap();
+        let cells: Vec<f64> = rows(&data).concat();
+        assert_eq!([cells[1], cells[4], cells[10]], [0.0, 1.0, 0.0]);
+        assert!(cells[7].is_nan() && cells[2].is_nan() && cells[8] == 0.0 && cells[11] == 1.0, "{cells:?}");
+        assert_eq!(data.levels(), [None, named(&["cat", "dog"]), named(&["up", "7", "down"])]);
+        assert_eq!(data.missing(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn numbers_are_levels_where_somebody_says_so() {
+        let selection = Selection { text_columns: vec!["b".into()], ..Selection::default() };
+        let data = open("t.csv", "a,b\n1,5\n2,05\n3,5\n4,NA\n", &selection).unwrap();
+        assert_eq!(data.levels(), [None, named(&["5", "05"])]);
+        assert_eq!(rows(&data)[..3], [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]);
+    }
+
+    #[test]
     fn columns_without_a_header_go_by_number() {
-        let selection = Selection { columns: named(&["2"]), label_column: Some("3".into()), exclude: vec![] };
+        let selection = Selection { columns: named(&["2"]), label_column: Some("3".into()), ..Selection::default() };
         let data = open("t.csv", "1,2,a\n3,4,b\n", &selection).unwrap();
         assert_eq!((rows(&data), data.column_names()), (vec![vec![2.0], vec![4.0]], None));
         assert_eq!(data.truth().unwrap().names, ["a", "b"]);
@@ -180,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_files_never_panic(file in damaged(b"x,\"y\"\n1,\"2\"\n3.5,-4e3\n\n5,6\n".to_vec())) {
+        fn damaged_files_never_panic(file in damaged(b"x,\"y\",z\n1,\"2\",a\n3.5,,b\n\n5,6,\"a\"\n".to_vec())) {
             opens_or_explains("t.csv", &file);
             opens_or_explains("t.tsv.gz", &file);
         }

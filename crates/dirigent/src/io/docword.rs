@@ -8,7 +8,6 @@ use std::path::Path;
 use crate::error::{InputError, Result};
 use crate::rows::{CountTable, Table};
 
-use super::data_set::Loaded;
 use super::selection::Selection;
 use super::source::{self, Lines, quoted};
 
@@ -20,11 +19,11 @@ const FREE_DOCUMENTS: u64 = 1_000_000;
 const DOCUMENTS_AN_ENTRY: u64 = 1000;
 
 /// Reads a table of counts.
-pub(crate) fn read(path: &Path, selection: &Selection) -> Result<Loaded> {
+pub(crate) fn read(path: &Path, selection: &Selection) -> Result<Table> {
     if !selection.is_everything() {
         let error = InputError::in_file(path, "word counts have no columns to choose from");
         return Err(error
-            .hint("leave --columns, --exclude and --label-column out; labels come with --truth FILE")
+            .hint("leave --columns, --exclude, --label-column and --column-family out; labels come with --truth FILE")
             .into());
     }
     let mut lines = Lines::open(path)?;
@@ -153,7 +152,7 @@ impl Documents {
         Ok(())
     }
 
-    fn finish(mut self, path: &Path) -> Result<Loaded> {
+    fn finish(mut self, path: &Path) -> Result<Table> {
         let Claims { documents, entries, .. } = self.claims;
         if self.n_entries < entries {
             let problem =
@@ -162,7 +161,7 @@ impl Documents {
         }
         let in_file = |error| InputError { file: Some(path.into()), ..error };
         self.go_to(documents).and_then(|()| self.close()).map_err(in_file)?;
-        Ok(Loaded { table: Table::Counts(self.table), column_names: None })
+        Ok(Table::Counts(self.table))
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::selection::{ColumnNames, Selection};
+use super::columns::Columns;
+use super::selection::{ColumnNames, Header, Selection};
 use super::{DataSet, Format, delimited, format, npy, source};
 use crate::error::{InputError, Result};
 
@@ -21,21 +22,28 @@ pub struct FittedColumns {
     pub names: Option<Vec<String>>,
     /// What was asked for at the fit.
     pub selection: Selection,
+    /// The levels of each column that held text; nothing where none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Option<Vec<String>>>,
 }
 
 /// The most names that a message lists.
 const SHOWN: usize = 20;
 
 impl FittedColumns {
-    /// Opens files, in the given order, with the columns of the fit. Also returns what there is to say about that.
+    /// Opens files, in the given order, with the columns of the fit. The same text is the same level; a text that the fit has not seen is
+    /// a missing cell. Also returns what there is to say about that.
     pub fn open(&self, paths: &[PathBuf]) -> Result<(DataSet, Vec<String>)> {
         let (mut selection, mut notes) = (Selection::default(), Vec::new());
+        let header = self.selection.header;
         if let Some(file) = format::expand_folders(paths)?.first()
-            && let Some(columns) = columns_of(file)?
+            && let Some(columns) = columns_of(file, header)?
         {
             (selection, notes) = self.find(file, columns)?;
         }
-        let data = DataSet::open(paths, &selection)?;
+        let mut columns = Columns::of_fit(&self.levels);
+        let data = DataSet::open_with(paths, &Selection { header, ..selection }, &mut columns)?;
+        notes.extend(columns.unknown_levels());
         if data.n_columns() != self.n_columns {
             return Err(self.wrong_count(&paths[0], data.n_columns()).into());
         }
@@ -114,11 +122,11 @@ impl FittedColumns {
 }
 
 /// The columns of a file; nothing for word counts, which have a vocabulary instead.
-fn columns_of(file: &Path) -> Result<Option<ColumnNames>> {
+fn columns_of(file: &Path, header: Header) -> Result<Option<ColumnNames>> {
     Ok(match Format::of_path(file)? {
         Format::Npy => Some(ColumnNames::numbered(npy::n_columns(file)?)),
-        Format::Csv => Some(delimited::columns(file, b',')?),
-        Format::Tsv => Some(delimited::columns(file, b'\t')?),
+        Format::Csv => Some(delimited::columns(file, b',', header)?),
+        Format::Tsv => Some(delimited::columns(file, b'\t', header)?),
         Format::Docword => None,
     })
 }
@@ -140,7 +148,7 @@ mod tests {
 
     fn fitted(names: Option<&[&str]>, n_columns: usize, selection: Selection) -> FittedColumns {
         let names = names.map(|names| names.iter().map(|name| name.to_string()).collect());
-        FittedColumns { n_columns, names, selection }
+        FittedColumns { n_columns, names, selection, levels: Vec::new() }
     }
 
     fn open(columns: &FittedColumns, name: &str, contents: impl AsRef<[u8]>) -> Result<(Vec<Vec<f64>>, Vec<String>)> {
@@ -184,6 +192,21 @@ mod tests {
         assert!(open(&columns, "t.csv", "1,2,3\n").is_err());
         let (rows, notes) = open(&fitted(None, 2, Selection::default()), "t.csv", "a,b\n1,2\n").unwrap();
         assert_eq!((rows, notes.len()), (vec![vec![1.0, 2.0]], 1));
+    }
+
+    #[test]
+    fn the_same_text_is_the_same_level_and_another_is_missing() {
+        let levels = vec![None, Some(vec!["red".to_owned(), "blue".to_owned()])];
+        let columns = FittedColumns { levels, ..fitted(Some(&["x", "colour"]), 2, Selection::default()) };
+        let (rows, notes) = open(&columns, "t.csv", "colour,x\nblue,1\nred,\ngreen,3\n,4\npink,5\n").unwrap();
+        let cells = rows.concat();
+        assert_eq!([cells[0], cells[1], cells[3], cells[4]], [1.0, 1.0, 0.0, 3.0]);
+        assert!([cells[2], cells[5], cells[7], cells[9]].iter().all(|cell| cell.is_nan()), "{cells:?}");
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].contains("2 cells have") && notes[0].contains("\"green\" in column colour"), "{notes:?}");
+        let error = open(&columns, "t.csv", "x,colour\none,blue\n1,red\n").unwrap_err().to_string();
+        assert!(error.contains("line 2, column x: found \"one\", expected a number"), "{error}");
+        assert!(open(&columns, "t.csv", "x,colour\n1,blue\n").unwrap().1.is_empty());
     }
 
     #[test]

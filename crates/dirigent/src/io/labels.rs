@@ -98,6 +98,10 @@ fn read_column(path: &Path, delimiter: u8, truth: &mut TruthBuilder) -> Result<(
             return Err(InputError::in_file(path, problem).at_line(record.line).hint(hint).into());
         }
     };
+    if header.is_none() && records.n_leading_blanks() > 0 {
+        let error = InputError::in_file(path, "found an empty line, expected a label").at_line(1);
+        return Err(error.hint("give every row a label, one a line").into());
+    }
     let mut more = header.is_none() || records.read(&mut record)?;
     while more {
         truth.push(records::label(path, &record, column)?);

@@ -3,13 +3,16 @@
 //! [`DataSet::open`] is the door. Each format has a module of its own that turns one file into a
 //! [`Table`](crate::rows::Table); none trusts a length that the file merely claims.
 
+mod columns;
 mod data_set;
 mod delimited;
 mod docword;
 mod draws;
 mod fitted_columns;
 mod format;
+mod header_line;
 pub mod labels;
+mod levels;
 pub mod mapped;
 pub(crate) mod npy;
 mod pairs;
@@ -26,4 +29,4 @@ pub use fitted_columns::FittedColumns;
 pub use format::Format;
 pub use labels::{Truth, read_labels};
 pub use pairs::{RowPair, read_pairs};
-pub use selection::Selection;
+pub use selection::{Header, Selection};

@@ -3,6 +3,7 @@
 //! Lines are counted here and not by the `csv` crate, whose count is behind after blank lines and `\r\n`; the crate takes
 //! quoted records apart.
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{InputError, Result};
@@ -10,7 +11,7 @@ use crate::error::{InputError, Result};
 use super::source::{Lines, counted, quoted};
 
 /// One record.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Record {
     /// The line where it begins, from 1.
     pub(crate) line: u64,
@@ -19,22 +20,50 @@ pub(crate) struct Record {
 }
 
 /// The records of a file, all with the same number of cells.
+///
+/// Blank lines are passed over. In a table of one column they are empty cells, unless they come before the first record or after the last.
 pub(crate) struct Records {
     lines: Lines,
     delimiter: u8,
     text: Vec<u8>,
     n_cells: Option<usize>,
-    blank_line: Option<u64>,
+    n_leading_blanks: u64,
+    /// Blank lines that are still to be given out as empty cells, before the record that was read behind them.
+    blanks: Range<u64>,
+    behind_blanks: Option<Record>,
 }
 
 impl Records {
     /// The records of the file at `path`.
     pub(crate) fn open(path: &Path, delimiter: u8) -> Result<Self> {
-        Ok(Self { lines: Lines::open(path)?, delimiter, text: Vec::new(), n_cells: None, blank_line: None })
+        let lines = Lines::open(path)?;
+        let (n_cells, text, behind_blanks) = (None, Vec::new(), None);
+        Ok(Self { lines, delimiter, text, n_cells, n_leading_blanks: 0, blanks: 0..0, behind_blanks })
+    }
+
+    /// The blank lines before the first record.
+    pub(crate) fn n_leading_blanks(&self) -> u64 {
+        self.n_leading_blanks
     }
 
     /// Reads the next record; whether there was one.
     pub(crate) fn read(&mut self, record: &mut Record) -> Result<bool> {
+        if self.behind_blanks.is_none() && !self.read_ahead(record)? {
+            return Ok(false);
+        }
+        if let Some(line) = self.blanks.next() {
+            record.line = line;
+            record.cells.clear();
+            record.cells.push_field(b"");
+        } else if let Some(behind) = self.behind_blanks.take() {
+            *record = behind;
+        }
+        Ok(true)
+    }
+
+    /// Reads the next record that is no blank line, and puts it aside where blank lines come first.
+    fn read_ahead(&mut self, record: &mut Record) -> Result<bool> {
+        let after = self.lines.number() + 1;
         loop {
             let Some(line) = self.lines.advance()? else { return Ok(false) };
             if line.iter().any(|byte| *byte != b' ') {
@@ -42,7 +71,6 @@ impl Records {
                 self.text.extend_from_slice(line);
                 break;
             }
-            self.blank_line = Some(self.lines.number());
         }
         record.line = self.lines.number();
         record.cells.clear();
@@ -52,6 +80,14 @@ impl Records {
             self.text.split(|byte| *byte == self.delimiter).for_each(|cell| record.cells.push_field(cell));
         }
         self.check_length(record)?;
+        match self.n_cells {
+            None => (self.n_cells, self.n_leading_blanks) = (Some(record.cells.len()), record.line - after),
+            Some(1) if record.line > after => {
+                self.blanks = after..record.line;
+                self.behind_blanks = Some(std::mem::take(record));
+            }
+            Some(_) => {}
+        }
         Ok(true)
     }
 
@@ -74,23 +110,14 @@ impl Records {
         Ok(())
     }
 
-    fn check_length(&mut self, record: &Record) -> Result<(), InputError> {
-        let found = record.cells.len();
-        let expected = *self.n_cells.get_or_insert(found);
-        if found != expected {
-            let problem = format!("found {}, expected {expected} as in the first line", counted(found, "cell"));
-            let error = InputError::in_file(self.lines.path(), problem).at_line(record.line);
-            return Err(error.hint("put cells that contain the separator in quotes"));
+    fn check_length(&self, record: &Record) -> Result<(), InputError> {
+        let (found, expected) = (record.cells.len(), self.n_cells.unwrap_or(record.cells.len()));
+        if found == expected {
+            return Ok(());
         }
-        // in a table of one column a blank line is a missing cell, unless nothing comes after it
-        match self.blank_line.take() {
-            Some(line) if expected == 1 => {
-                let error =
-                    InputError::in_file(self.lines.path(), "found an empty line, expected a cell").at_line(line);
-                Err(error.hint("missing values are not supported yet: take the line out"))
-            }
-            _ => Ok(()),
-        }
+        let problem = format!("found {}, expected {expected} as in the first line", counted(found, "cell"));
+        let error = InputError::in_file(self.lines.path(), problem).at_line(record.line);
+        Err(error.hint("put cells that contain the separator in quotes"))
     }
 }
 
@@ -167,10 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_line_is_a_missing_cell_only_in_a_single_column_and_before_the_end() {
+    fn a_blank_line_is_an_empty_cell_only_in_a_single_column_and_between_others() {
         assert_eq!(records("1\n2\n\n\n").unwrap().len(), 2);
-        let error = records("1\n\n2\n").unwrap_err().to_string();
-        assert!(error.contains("line 2: found an empty line"), "{error}");
+        let one = |line, cell: &str| (line, vec![cell.to_owned()]);
+        let found = records("\n1\n\n  \n2\n\n3\n\n").unwrap();
+        assert_eq!(found, [one(2, "1"), one(3, ""), one(4, ""), one(5, "2"), one(6, ""), one(7, "3")]);
+        let error = records("1\n\n2,3\n").unwrap_err().to_string();
+        assert!(error.contains("line 3: found 2 cells, expected 1"), "{error}");
     }
 
     #[test]

@@ -16,6 +16,25 @@ pub struct Selection {
     pub exclude: Vec<String>,
     /// Holds the true labels: read, and kept out of the data.
     pub label_column: Option<String>,
+    /// Hold text, whatever their cells look like: each different cell is a level. Other columns hold text if their first cell is no number.
+    #[serde(default)]
+    pub text_columns: Vec<String>,
+    /// Whether the first line of a text table is a header.
+    #[serde(default)]
+    pub header: Header,
+}
+
+/// Whether the first line of a `.csv` or `.tsv` file is a header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Header {
+    /// As the first lines look.
+    #[default]
+    Auto,
+    /// It is.
+    Yes,
+    /// It is a row.
+    No,
 }
 
 /// A selection as it falls on one file.
@@ -27,6 +46,8 @@ pub(crate) struct Chosen {
     pub(crate) names: Vec<String>,
     /// The file column with the labels.
     pub(crate) label: Option<usize>,
+    /// Data columns that hold text, because somebody says so.
+    pub(crate) text: Vec<usize>,
 }
 
 /// What a file's columns are called.
@@ -34,18 +55,24 @@ pub(crate) struct Chosen {
 pub(crate) struct ColumnNames {
     names: Vec<String>,
     from_header: bool,
+    is_guess: bool,
 }
 
 impl ColumnNames {
     /// As the header has them. A column without a name is called by its number.
     pub(crate) fn of_header(names: Vec<String>) -> Self {
         let named = |(ix, name): (usize, String)| if name.is_empty() { (ix + 1).to_string() } else { name };
-        Self { names: names.into_iter().enumerate().map(named).collect(), from_header: true }
+        Self { names: names.into_iter().enumerate().map(named).collect(), from_header: true, is_guess: false }
     }
 
     /// Numbered from 1. Columns that are merely claimed by a file must not be counted here: each takes memory.
     pub(crate) fn numbered(n_columns: usize) -> Self {
-        Self { names: (1..=n_columns).map(|number| number.to_string()).collect(), from_header: false }
+        Self { names: (1..=n_columns).map(|number| number.to_string()).collect(), from_header: false, is_guess: false }
+    }
+
+    /// Numbered, because the first line does not look like a header.
+    pub(crate) fn without_header(n_columns: usize) -> Self {
+        Self { is_guess: true, ..Self::numbered(n_columns) }
     }
 
     /// Whether the file has a header.
@@ -77,7 +104,10 @@ impl ColumnNames {
     fn unknown(&self, file: &Path, name: &str) -> InputError {
         if !self.from_header {
             let problem = format!("there is no column {name:?}: the file has no header");
-            let hint = format!("name columns by their numbers, 1 to {}", self.len());
+            let mut hint = format!("name columns by their numbers, 1 to {}", self.len());
+            if self.is_guess {
+                hint += "; if the first line is a header, say --header yes";
+            }
             return InputError::in_file(file, problem).hint(hint);
         }
         const SHOWN: usize = 30;
@@ -92,7 +122,8 @@ impl ColumnNames {
 impl Selection {
     /// Whether every column is data.
     pub(crate) fn is_everything(&self) -> bool {
-        *self == Self::default()
+        // a header is the business of text tables
+        *self == Self { header: self.header, ..Self::default() }
     }
 
     /// Finds the columns in a file.
@@ -107,8 +138,17 @@ impl Selection {
         };
         chosen.retain(|ix| !excluded.contains(ix));
         check(&chosen, label, file, columns)?;
+        let is_chosen = |name: &String| {
+            let ix = find(name)?;
+            chosen.iter().position(|chosen| *chosen == ix).ok_or_else(|| {
+                let error =
+                    InputError::new(format!("--column-family names {name:?}, which is not among the columns read"));
+                error.hint("leave it out, or choose the column")
+            })
+        };
+        let text = self.text_columns.iter().map(is_chosen).collect::<Result<_, _>>()?;
         let names = chosen.iter().map(|&ix| columns.names[ix].clone()).collect();
-        Ok(Chosen { columns: chosen, names, label })
+        Ok(Chosen { columns: chosen, names, label, text })
     }
 }
 
@@ -135,8 +175,9 @@ mod tests {
 
     fn choose(columns: Option<&str>, exclude: &str, label: Option<&str>) -> Result<Chosen> {
         let list = |names: &str| names.split(',').filter(|name| !name.is_empty()).map(String::from).collect();
+        let label_column = label.map(String::from);
         let selection =
-            Selection { columns: columns.map(list), exclude: list(exclude), label_column: label.map(String::from) };
+            Selection { columns: columns.map(list), exclude: list(exclude), label_column, ..Selection::default() };
         let header = ["id", "", "x", "y"].map(String::from).to_vec();
         selection.choose(Path::new("t.csv"), &ColumnNames::of_header(header))
     }
@@ -159,6 +200,19 @@ mod tests {
         assert!(choose(Some("x,x"), "", None).unwrap_err().to_string().contains("twice"));
         assert!(choose(Some("x,y"), "", Some("x")).unwrap_err().to_string().contains("both"));
         assert!(choose(Some("x"), "x", None).unwrap_err().to_string().contains("no column is left"));
+    }
+
+    #[test]
+    fn a_text_column_must_be_read() {
+        let of = |text: &str| Selection {
+            text_columns: vec![text.into()],
+            exclude: vec!["1".into()],
+            ..Selection::default()
+        };
+        let choose = |text| of(text).choose(Path::new("t.npy"), &ColumnNames::numbered(3));
+        assert_eq!(choose("3").unwrap().text, [1]);
+        assert!(choose("1").unwrap_err().to_string().contains("not among the columns read"));
+        assert!(choose("x").is_err());
     }
 
     #[test]

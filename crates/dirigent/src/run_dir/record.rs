@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::engine::simulated::Simulation;
 use crate::io::synthetic::MixtureLaw;
-use crate::io::{DataFile, DataSet, FittedColumns, Selection};
+use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
 use crate::method::MethodOptions;
 use crate::method::cgs::Draws;
 use crate::method::chains::Diagnostics;
@@ -82,6 +82,9 @@ pub struct DataRecord<'a> {
     pub fingerprint: String,
     /// Which columns were asked for.
     pub selection: SelectionRecord<'a>,
+    /// The levels of columns that hold text: for the model file.
+    #[serde(skip)]
+    pub levels: &'a [Option<Vec<String>>],
     /// Where the true labels came from: a file, or a column.
     pub truth: Option<String>,
     /// The law of the rows, where they were made and not read.
@@ -97,6 +100,10 @@ pub struct SelectionRecord<'a> {
     pub exclude: &'a [String],
     /// The column with the true labels.
     pub label_column: Option<&'a str>,
+    /// Read as text whatever their cells look like.
+    pub text_columns: &'a [String],
+    /// Whether the first line is a header.
+    pub header: Header,
 }
 
 impl<'a> DataRecord<'a> {
@@ -113,7 +120,10 @@ impl<'a> DataRecord<'a> {
                 columns: selection.columns.as_deref(),
                 exclude: &selection.exclude,
                 label_column: selection.label_column.as_deref(),
+                text_columns: &selection.text_columns,
+                header: selection.header,
             },
+            levels: data.levels(),
             truth: None,
             made_by: None,
         }
@@ -123,7 +133,8 @@ impl<'a> DataRecord<'a> {
 impl DataRecord<'_> {
     /// The columns as a later look at the model must find them.
     pub fn fitted_columns(&self) -> FittedColumns {
-        let SelectionRecord { columns, exclude, label_column } = &self.selection;
+        let &SelectionRecord { columns, exclude, label_column, text_columns, header } = &self.selection;
+        let has_text = self.levels.iter().any(Option::is_some);
         FittedColumns {
             n_columns: self.n_columns,
             names: self.column_names.map(<[String]>::to_vec),
@@ -131,7 +142,10 @@ impl DataRecord<'_> {
                 columns: columns.map(<[String]>::to_vec),
                 exclude: exclude.to_vec(),
                 label_column: label_column.map(str::to_owned),
+                text_columns: text_columns.to_vec(),
+                header,
             },
+            levels: if has_text { self.levels.to_vec() } else { Vec::new() },
         }
     }
 }

@@ -10,6 +10,8 @@ use super::header::{Kind, Number};
 pub(super) trait Cell: bytemuck::Pod + Display {
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
+    /// The number of a level, or NaN.
+    fn of_level(level: f64) -> Self;
     /// The same number.
     fn to_f64(self) -> f64;
     /// A table of such numbers.
@@ -17,6 +19,10 @@ pub(super) trait Cell: bytemuck::Pod + Display {
 }
 
 impl Cell for f32 {
+    fn of_level(level: f64) -> Self {
+        // there are few levels, so this is exact
+        level as Self
+    }
     fn is_finite(self) -> bool {
         f32::is_finite(self)
     }
@@ -29,6 +35,9 @@ impl Cell for f32 {
 }
 
 impl Cell for f64 {
+    fn of_level(level: f64) -> Self {
+        level
+    }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
     }

@@ -16,9 +16,9 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{InputError, Result};
-use crate::rows::Cells;
+use crate::rows::{Cells, Table};
 
-use super::data_set::Loaded;
+use super::columns::{ColumnKind, Columns};
 use super::labels::TruthBuilder;
 use super::mapped::Mapped;
 use super::selection::{Chosen, ColumnNames, Selection};
@@ -33,16 +33,21 @@ const DAMAGED: &str = "the file is damaged or was not written to the end: copy o
 const LARGEST_LABEL: f64 = (1u64 << 53) as f64;
 
 /// Reads a table; the labels, if asked for, are added to `truth`.
-pub(crate) fn read(path: &Path, selection: &Selection, truth: &mut TruthBuilder) -> Result<Loaded> {
+pub(crate) fn read(
+    path: &Path,
+    selection: &Selection,
+    columns: &mut Columns,
+    truth: &mut TruthBuilder,
+) -> Result<Table> {
     let mut reader = source::reader(path)?;
     let header = header::read(path, &mut reader)?;
     let array = Array::new(path, &header)?;
     if (header.number.kind, header.number.width) == (Kind::Float, 4) {
         let cells = array.cells(&mut reader, to_f32(header.number))?;
-        array.table(cells, selection, truth)
+        array.table(cells, selection, columns, truth)
     } else {
         let cells = array.cells(&mut reader, to_f64(header.number))?;
-        array.table(cells, selection, truth)
+        array.table(cells, selection, columns, truth)
     }
 }
 
@@ -141,8 +146,14 @@ impl<'a> Array<'a> {
         }
     }
 
-    fn table<T: Cell>(&self, cells: Cells<T>, selection: &Selection, truth: &mut TruthBuilder) -> Result<Loaded> {
-        let (table, chosen) = if selection.is_everything() && !self.is_by_column() {
+    fn table<T: Cell>(
+        &self,
+        cells: Cells<T>,
+        selection: &Selection,
+        columns: &mut Columns,
+        truth: &mut TruthBuilder,
+    ) -> Result<Table> {
+        let (mut table, chosen) = if selection.is_everything() && !self.is_by_column() {
             (cells, None)
         } else {
             let chosen = selection.choose(self.path, &ColumnNames::numbered(self.n_columns))?;
@@ -150,12 +161,31 @@ impl<'a> Array<'a> {
             (Cells::Owned(self.arrange(cells.as_slice(), &chosen.columns)), Some(chosen))
         };
         let n_columns = chosen.as_ref().map_or(self.n_columns, |chosen| chosen.columns.len());
-        if let Some(ix) = first_not_finite(table.as_slice()) {
+        columns.begin(self.path, n_columns, None, chosen.as_ref().map_or(&[], |chosen| &chosen.text))?;
+        let mut is_whole = first_not_finite(table.as_slice()).is_none();
+        let infinite = |cells: &[T]| cells.iter().position(|cell| cell.to_f64().is_infinite());
+        if let Some(ix) = (!is_whole).then(|| infinite(table.as_slice())).flatten() {
             let (row_ix, column_ix) = (ix / n_columns, ix % n_columns);
             let name = chosen.map_or_else(|| (column_ix + 1).to_string(), |chosen| chosen.names[column_ix].clone());
-            return Err(self.not_finite(table.as_slice()[ix], row_ix, name).into());
+            return Err(self.infinite(table.as_slice()[ix], row_ix, name).into());
         }
-        Ok(Loaded { table: T::table(n_columns, table), column_names: None })
+        if columns.has_text() {
+            table = Cells::Owned(with_levels(table.as_slice(), n_columns, columns)?);
+            is_whole = first_not_finite(table.as_slice()).is_none();
+        }
+        let mut missing = vec![0; n_columns];
+        if !is_whole {
+            for row in table.as_slice().chunks_exact(n_columns) {
+                row.iter().zip(&mut missing).for_each(|(cell, missing)| *missing += u64::from(!cell.is_finite()));
+            }
+        }
+        for (column, missing) in missing.into_iter().enumerate() {
+            columns.add_missing(column, missing);
+            if missing < self.n_rows as u64 && matches!(columns.kind(column), ColumnKind::Unknown) {
+                *columns.kind(column) = ColumnKind::Number;
+            }
+        }
+        Ok(T::table(n_columns, table))
     }
 
     fn is_by_column(&self) -> bool {
@@ -188,13 +218,27 @@ impl<'a> Array<'a> {
         Ok(())
     }
 
-    fn not_finite(&self, cell: impl Display, row_ix: usize, column: String) -> InputError {
-        let hint = format!(
-            "missing values are not supported yet: take the row out, or leave the column out with --exclude {column}"
-        );
+    fn infinite(&self, cell: impl Display, row_ix: usize, column: String) -> InputError {
+        let hint = format!("write NaN for a missing value, or leave the column out with --exclude {column}");
         let problem = format!("found {cell}, expected a finite number");
         InputError::in_file(self.path, problem).at_row(row_ix + 1).at_column(column).hint(hint)
     }
+}
+
+/// The cells, in text columns with the number of the level instead of the number that was its text.
+fn with_levels<T: Cell>(cells: &[T], n_columns: usize, columns: &mut Columns) -> Result<Vec<T>> {
+    let mut cells = cells.to_vec();
+    for row in cells.chunks_exact_mut(n_columns) {
+        for (column, cell) in row.iter_mut().enumerate() {
+            if let ColumnKind::Text(levels) = columns.kind(column)
+                && cell.is_finite()
+            {
+                let level = levels.number(&label_name(*cell)).ok_or_else(|| columns.too_many_levels(column))?;
+                *cell = T::of_level(level);
+            }
+        }
+    }
+    Ok(cells)
 }
 
 /// Rows and columns, as claimed.
@@ -240,7 +284,7 @@ mod tests {
     use super::*;
     use crate::io::test_files::{Files, damaged, npy, open, opens_or_explains, rows};
     use crate::io::{DataSet, Truth};
-    use crate::rows::{Row, Table};
+    use crate::rows::Row;
 
     /// Two rows of three cells, in C order.
     fn cells<const N: usize>(bytes: impl Fn(u8) -> [u8; N]) -> Vec<u8> {
@@ -283,8 +327,13 @@ mod tests {
     fn plain_files_are_mapped_and_not_copied() {
         let files = Files::new();
         let mapped = |name, file: Vec<u8>| {
-            let loaded = read(&files.write(name, file), &Selection::default(), &mut TruthBuilder::default()).unwrap();
-            match loaded.table {
+            let loaded = read(
+                &files.write(name, file),
+                &Selection::default(),
+                &mut Columns::default(),
+                &mut TruthBuilder::default(),
+            );
+            match loaded.unwrap() {
                 Table::F64 { cells: Cells::Mapped(_), .. } => true,
                 Table::F64 { .. } => false,
                 _ => panic!("doubles expected"),
@@ -312,7 +361,8 @@ mod tests {
     #[test]
     fn columns_and_labels_are_chosen_by_number() {
         let list = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        let some = Selection { columns: Some(list(&["3", "1"])), label_column: Some("2".into()), exclude: vec![] };
+        let some =
+            Selection { columns: Some(list(&["3", "1"])), label_column: Some("2".into()), ..Selection::default() };
         let mut cells = cells(|n| f64::from(n).to_le_bytes());
         // not a number where nobody looks
         cells[32..40].copy_from_slice(&f64::NAN.to_le_bytes());
@@ -324,6 +374,33 @@ mod tests {
         assert_eq!(rows(&data), [[3.0, 1.0], [6.0, 4.0]]);
         assert_eq!(data.truth(), Some(&Truth { labels: vec![0, 1], names: list(&["2", "0"]) }));
         assert_eq!(data.column_names(), None);
+    }
+
+    #[test]
+    fn nan_is_a_missing_cell_in_every_float_type() {
+        fn check<const N: usize>(descr: &str, bytes: impl Fn(f64) -> [u8; N]) {
+            let cells: Vec<u8> = [1.0, f64::NAN, 3.0, f64::NAN, -f64::NAN, 6.0].into_iter().flat_map(bytes).collect();
+            for name in ["t.npy", "t.npy.gz"] {
+                let data = opened(name, npy(descr, false, "(2, 3)", &cells), &Selection::default());
+                assert_eq!((data.missing(), rows(&data)[1][2]), (vec![1, 2, 0], 6.0), "{descr}");
+                let data = opened(name, npy(descr, true, "(2, 3)", &cells), &Selection::default());
+                assert_eq!(data.missing(), [1, 1, 1], "{descr} by column");
+            }
+        }
+        check("'<f4'", |cell| (cell as f32).to_le_bytes());
+        check("'>f4'", |cell| (cell as f32).to_be_bytes());
+        check("'<f8'", f64::to_le_bytes);
+        check("'>f8'", f64::to_be_bytes);
+    }
+
+    #[test]
+    fn numbers_are_levels_where_somebody_says_so() {
+        let cells: Vec<u8> =
+            [0.5, 7.0, 0.25, -0.0, 1.0, 7.0].iter().flat_map(|cell: &f32| cell.to_le_bytes()).collect();
+        let selection = Selection { text_columns: vec!["2".into()], ..Selection::default() };
+        let data = opened("t.npy", npy("'<f4'", false, "(3, 2)", &cells), &selection);
+        assert_eq!(rows(&data), [[0.5, 0.0], [0.25, 1.0], [1.0, 0.0]]);
+        assert_eq!(data.levels(), [None, Some(vec!["7".to_owned(), "0".to_owned()])]);
     }
 
     #[test]
