@@ -97,7 +97,7 @@ pub(crate) fn method(
 ) -> Result<MethodOptions> {
     let (alpha, seed, time_limit) = (alpha(args)?, args.run.seed, args.run.time_limit);
     if args.run.method.is_cgs() {
-        let options = CgsOptions { cycles, time_limit, alpha, seed, chain: 0, draws, kernel, start };
+        let options = CgsOptions { cycles, time_limit, alpha, seed, chain: 0, draws, kernel, start, first_cycle: 0 };
         return Ok(MethodOptions::Cgs(options));
     }
     let n_workers = args.run.workers.unwrap_or(default_workers(n_rows) as u32);

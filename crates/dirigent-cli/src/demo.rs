@@ -37,6 +37,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
         draws: None,
         kernel: Kernel::best(),
         start: None,
+        first_cycle: 0,
     };
 
     let run_dir = create_run_dir(&args.output, data.name())?;
@@ -58,6 +59,6 @@ fn paper_model() -> ModelOptions {
         noise_sd: Some(1.0),
         mean_sd: Some(10.0),
         prior_mean: Some(0.0),
-        smoothing: None,
+        ..ModelOptions::default()
     }
 }

@@ -6,7 +6,7 @@ use dirigent::io::labels::read_labels;
 use dirigent::io::{DataSet, Selection};
 use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
-use dirigent::model::{FamilyName, Model, ModelOptions};
+use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
 use dirigent::sweep::Kernel;
@@ -31,15 +31,20 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
         check_folder(out, &FILES, args.output.force)?;
     }
     let console = args.output.console();
-    let (selection, model_options) = (args.selection.selection(), args.model.options());
+    let mut model_options = args.model.options();
+    let selection = selection(args, &model_options);
     let data = open(args, &selection, &model_options, console)?;
+    (model_options.columns.names, model_options.columns.n_levels) = columns_of(&data);
     check_draws(draws, args.run.chains, data.n_rows())?;
     let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
     let options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
     let truth = true_labels(args.truth.as_deref(), &data)?;
     let shard = data.all_rows();
-    let model = Model::resolve(&model_options, &options.survey(&shard))?;
+    let (model, choices) = Model::explain(&model_options, &options.survey(&shard))?;
     console.say(describe_model(&model, &model_options));
+    if args.model.explain_prior {
+        choices.iter().for_each(|Choice { name, value, why }| console.say(format_args!("  {name}: {value} ({why})")));
+    }
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
@@ -146,8 +151,27 @@ fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: 
     if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {
         return data.into_counts();
     }
-    data.check_numbers("this family")?;
     Ok(data)
+}
+
+/// The columns to read; those that are to be categorical are text.
+fn selection(args: &FitArgs, options: &ModelOptions) -> Selection {
+    let families = &options.columns.families;
+    let is_text = |(_, family): &&(String, ColumnFamily)| *family == ColumnFamily::Categorical;
+    let text_columns = families.iter().filter(is_text).map(|(name, _)| name.clone()).collect();
+    Selection { text_columns, ..args.selection.selection() }
+}
+
+/// What the columns are called, and how many levels those have that hold text.
+fn columns_of(data: &DataSet) -> (Vec<String>, Vec<Option<usize>>) {
+    let names = data.column_names().map(<[String]>::to_vec).unwrap_or_default();
+    let levels = data.levels();
+    let n_levels = if levels.iter().any(Option::is_some) {
+        levels.iter().map(|levels| levels.as_ref().map(Vec::len)).collect()
+    } else {
+        Vec::new()
+    };
+    (names, n_levels)
 }
 
 fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {

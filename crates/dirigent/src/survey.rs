@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::rows::{Row, Shard};
 
+/// How far from 1 the squared length of a row may be that is meant to have length 1.
+const UNIT: f64 = 1e-4;
+
 /// What is known of the data before the first cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Survey {
@@ -18,8 +21,13 @@ pub struct Survey {
 /// A summary of dense columns or of counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum CellSummary {
-    /// One summary a column.
-    Numbers(Vec<ColumnSummary>),
+    /// Dense rows.
+    Numbers {
+        /// One summary a column.
+        columns: Vec<ColumnSummary>,
+        /// The smallest and the largest ‖x‖² of a row without missing cells.
+        squared_lengths: [f64; 2],
+    },
     /// Sparse counts.
     Counts {
         /// Stored entries.
@@ -32,6 +40,8 @@ pub enum CellSummary {
 /// The moments and the range of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ColumnSummary {
+    /// The number of cells that are not missing.
+    pub n: u64,
     /// The mean.
     pub mean: f64,
     /// Σ (x − mean)².
@@ -40,6 +50,8 @@ pub struct ColumnSummary {
     pub min: f64,
     /// The largest number.
     pub max: f64,
+    /// Whether all numbers are whole.
+    pub is_whole: bool,
 }
 
 impl Survey {
@@ -58,9 +70,13 @@ impl Survey {
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
         let cells = match (&self.cells, &other.cells) {
-            (CellSummary::Numbers(a), CellSummary::Numbers(b)) => CellSummary::Numbers(
-                a.iter().zip(b).map(|(a, b)| a.merge(self.n_rows as f64, b, other.n_rows as f64)).collect(),
-            ),
+            (
+                CellSummary::Numbers { columns: a, squared_lengths: [shortest, longest] },
+                CellSummary::Numbers { columns: b, squared_lengths: [others_shortest, others_longest] },
+            ) => CellSummary::Numbers {
+                columns: a.iter().zip(b).map(|(a, b)| a.merge(b)).collect(),
+                squared_lengths: [shortest.min(*others_shortest), longest.max(*others_longest)],
+            },
             (
                 &CellSummary::Counts { n_entries, n_words },
                 &CellSummary::Counts { n_entries: more_entries, n_words: more_words },
@@ -70,40 +86,66 @@ impl Survey {
         Self { n_rows: self.n_rows + other.n_rows, n_columns: self.n_columns, cells }
     }
 
+    /// The columns of dense rows.
+    pub fn columns(&self) -> &[ColumnSummary] {
+        match &self.cells {
+            CellSummary::Numbers { columns, .. } => columns,
+            CellSummary::Counts { .. } => panic!("counts have no column summaries"),
+        }
+    }
+
     /// The mean of each column.
     pub fn means(&self) -> Vec<f64> {
-        match &self.cells {
-            CellSummary::Numbers(columns) => columns.iter().map(|column| column.mean).collect(),
-            CellSummary::Counts { .. } => panic!("counts have no column means"),
-        }
+        self.columns().iter().map(|column| column.mean).collect()
     }
 
     /// The root mean variance of the columns.
     pub fn pooled_sd(&self) -> f64 {
-        match &self.cells {
-            CellSummary::Numbers(columns) => {
-                let squares: f64 = columns.iter().map(|column| column.squares).sum();
-                (squares / (self.n_rows as f64 * self.n_columns as f64)).sqrt()
+        let squares: f64 = self.columns().iter().map(|column| column.squares).sum();
+        (squares / (self.n_rows as f64 * self.n_columns as f64)).sqrt()
+    }
+
+    /// Whether all rows have length 1, up to the rounding of single precision.
+    pub fn has_unit_rows(&self) -> bool {
+        match self.cells {
+            CellSummary::Numbers { squared_lengths: [shortest, longest], .. } => {
+                shortest > 1.0 - UNIT
+                    && longest < 1.0 + UNIT
+                    && self.columns().iter().all(|column| column.n == self.n_rows)
             }
-            CellSummary::Counts { .. } => panic!("counts have no column variances"),
+            CellSummary::Counts { .. } => false,
         }
     }
 }
 
 impl ColumnSummary {
-    fn merge(&self, n: f64, other: &Self, n_other: f64) -> Self {
-        if n == 0.0 {
+    /// The standard deviation; 1 for a column that has none of its own.
+    pub fn sd(&self) -> f64 {
+        let sd = (self.squares / self.n as f64).sqrt();
+        if sd > 0.0 && sd.is_finite() { sd } else { 1.0 }
+    }
+
+    /// Whether there are zeros and ones, and nothing else.
+    pub fn is_binary(&self) -> bool {
+        self.is_whole && self.min == 0.0 && self.max == 1.0
+    }
+
+    fn merge(&self, other: &Self) -> Self {
+        if self.n == 0 {
             return *other;
         }
-        if n_other == 0.0 {
+        if other.n == 0 {
             return *self;
         }
+        let (n, n_other) = (self.n as f64, other.n as f64);
         let (gap, total) = (other.mean - self.mean, n + n_other);
         Self {
+            n: self.n + other.n,
             mean: self.mean + gap * (n_other / total),
             squares: self.squares + other.squares + gap * gap * (n / total) * n_other,
             min: self.min.min(other.min),
             max: self.max.max(other.max),
+            is_whole: self.is_whole && other.is_whole,
         }
     }
 }
@@ -118,49 +160,71 @@ fn survey_counts(shard: &Shard) -> CellSummary {
     CellSummary::Counts { n_entries, n_words }
 }
 
-/// Sums about the first row, because raw squares cancel far from the origin.
-fn survey_numbers(shard: &Shard) -> CellSummary {
-    #[derive(Clone)]
-    struct Running {
-        shift: f64,
-        sum: f64,
-        squares: f64,
-        min: f64,
-        max: f64,
-    }
-    fn see<T: Copy + Into<f64>>(columns: &mut Vec<Running>, numbers: &[T]) {
-        if columns.is_empty() {
-            let start = |&x: &T| Running { shift: x.into(), sum: 0.0, squares: 0.0, min: x.into(), max: x.into() };
-            columns.extend(numbers.iter().map(start));
+/// A column as its cells come in: sums about the first of them, because raw squares cancel far from the origin.
+#[derive(Clone)]
+struct Running {
+    n: u64,
+    shift: f64,
+    sum: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+    is_whole: bool,
+}
+
+impl Running {
+    const EMPTY: Self =
+        Self { n: 0, shift: 0.0, sum: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY, is_whole: true };
+
+    #[inline(always)]
+    fn see(&mut self, x: f64) {
+        if x.is_nan() {
+            return;
         }
+        if self.n == 0 {
+            self.shift = x;
+        }
+        let shifted = x - self.shift;
+        self.n += 1;
+        self.sum += shifted;
+        self.squares += shifted * shifted;
+        self.min = self.min.min(x);
+        self.max = self.max.max(x);
+        self.is_whole &= x == x.trunc();
+    }
+
+    fn summary(&self) -> ColumnSummary {
+        let Self { n, min, max, is_whole, .. } = *self;
+        let mean_shifted = if n > 0 { self.sum / n as f64 } else { 0.0 };
+        let squares = if n > 0 { (self.squares - self.sum * self.sum / n as f64).max(0.0) } else { 0.0 };
+        ColumnSummary { n, mean: self.shift + mean_shifted, squares, min, max, is_whole }
+    }
+}
+
+fn survey_numbers(shard: &Shard) -> CellSummary {
+    fn see<T: Copy + Into<f64>>(columns: &mut [Running], numbers: &[T]) -> f64 {
+        let mut squared_length = 0.0;
         for (column, &x) in columns.iter_mut().zip(numbers) {
             let x = x.into();
-            let shifted = x - column.shift;
-            column.sum += shifted;
-            column.squares += shifted * shifted;
-            column.min = column.min.min(x);
-            column.max = column.max.max(x);
+            column.see(x);
+            squared_length += x * x;
         }
+        squared_length
     }
-    let mut columns: Vec<Running> = Vec::new();
+    let mut columns = vec![Running::EMPTY; shard.n_columns()];
+    let (mut shortest, mut longest) = (f64::INFINITY, f64::NEG_INFINITY);
     for row in shard.rows() {
-        match row {
+        let squared_length = match row {
             Row::F32(numbers) => see(&mut columns, numbers),
             Row::F64(numbers) => see(&mut columns, numbers),
             Row::Counts(_) => panic!("rows of one kind"),
-        }
+        };
+        // a row with missing cells is NaN, and neither the shortest nor the longest
+        shortest = shortest.min(squared_length);
+        longest = longest.max(squared_length);
     }
-    let n = shard.n_rows() as f64;
-    let nothing = ColumnSummary { mean: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
-    let finish = |column: &Running| ColumnSummary {
-        mean: column.shift + column.sum / n,
-        squares: (column.squares - column.sum * column.sum / n).max(0.0),
-        min: column.min,
-        max: column.max,
-    };
-    let summaries =
-        if columns.is_empty() { vec![nothing; shard.n_columns()] } else { columns.iter().map(finish).collect() };
-    CellSummary::Numbers(summaries)
+    let columns = columns.iter().map(Running::summary).collect();
+    CellSummary::Numbers { columns, squared_lengths: [shortest, longest] }
 }
 
 #[cfg(test)]

@@ -104,6 +104,7 @@ fn draws_of_alpha_follow_its_posterior_given_k() {
             draws: None,
             kernel: Kernel::best(),
             start: None,
+            first_cycle: 0,
         };
         let mut log = Log::default();
         run(&shard, &model, &options, None, &mut log).unwrap();

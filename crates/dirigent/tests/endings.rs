@@ -52,7 +52,7 @@ fn model() -> Model {
 
 fn cgs(cycles: Cycles, draws: Option<Draws>, time_limit: Option<f64>) -> MethodOptions {
     let (alpha, kernel) = (Alpha::Fixed(1.0), Kernel::best());
-    MethodOptions::Cgs(CgsOptions { cycles, time_limit, alpha, seed: 3, chain: 0, draws, kernel, start: None })
+    MethodOptions::Cgs(CgsOptions { cycles, time_limit, alpha, seed: 3, chain: 0, draws, kernel, start: None, first_cycle: 0 })
 }
 
 fn distributed(
@@ -116,7 +116,7 @@ fn every_method_ends_by_itself_soon_after_it_has_settled() {
         assert_eq!(log.cycles.len() as u64, outcome.cycles);
         let max = Cycles::Auto { max: 5 };
         let cut = match options {
-            MethodOptions::Cgs(options) => MethodOptions::Cgs(CgsOptions { cycles: max, ..options }),
+            MethodOptions::Cgs(options) => MethodOptions::Cgs(CgsOptions { cycles: max, ..options, first_cycle: 0 }),
             MethodOptions::Distributed(mut options) => {
                 options.coordinator.cycles = max;
                 MethodOptions::Distributed(options)

@@ -44,6 +44,7 @@ fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
         draws: None,
         kernel,
         start: None,
+        first_cycle: 0,
     });
     let coordinator = CoordinatorOptions {
         n_workers: 5,

@@ -57,7 +57,6 @@ fn model_options(model: &Model) -> ModelOptions {
         },
         Model::Multinomial(family) => ModelOptions { smoothing: Some(family.smoothing), ..ModelOptions::default() },
         _ => unreachable!("the nodes are tested with these two"),
-        Model::VonMisesFisher(_) => unreachable!("not among the cases of the nodes"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use dirigent::method::distributed::DrawsFrom;
-use dirigent::model::{Alpha, Covariance, FamilyName, ModelOptions};
+use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions};
 use dirigent::run_dir::Point;
 
 use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
@@ -38,27 +38,51 @@ pub(crate) struct FitArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// The law of a cluster's rows [default: multinomial for sparse counts, gaussian otherwise]
+    /// The law of a cluster's rows [default: what the rows look like; it is said which and why]
     #[arg(long)]
     family: Option<FamilyArg>,
-    /// The covariance of a gaussian cluster [default: fixed]
+    /// The covariance of a gaussian cluster [default: full up to 32 columns, diagonal above or where cells are missing]
     #[arg(long)]
     covariance: Option<CovarianceArg>,
+    /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several
+    #[arg(long, value_name = "NAME=FAMILY", value_parser = column_family)]
+    column_family: Vec<(String, ColumnFamily)>,
+    /// Tell which family and priors were chosen, and why
+    #[arg(long)]
+    pub(crate) explain_prior: bool,
     /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
     #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
     pub(crate) alpha: Alpha,
-    /// gaussian: standard deviation of rows about their cluster's mean [default: half the data's]
+    /// covariance fixed: standard deviation of rows about their cluster's mean [default: half the data's]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma: Option<f64>,
-    /// gaussian: standard deviation of the cluster means [default: the data's]
+    /// covariance fixed: standard deviation of the cluster means [default: the data's]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma0: Option<f64>,
     /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     m0: Option<f64>,
-    /// multinomial: smoothing of each word [default: words a row over the size of the vocabulary]
+    /// multinomial, categorical: prior count of each word or level [default: all together as much as one row]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     gamma: Option<f64>,
+    /// covariance diagonal, full: how many rows the prior mean is worth [default: 0.01]; vmf: how closely cluster directions lie about their middle
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    kappa0: Option<f64>,
+    /// covariance full: degrees of freedom of the inverse Wishart [default: columns + 2]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    nu0: Option<f64>,
+    /// covariance full: diagonal of the inverse Wishart's scale matrix [default: 0.3 of each column's variance]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    psi0: Option<f64>,
+    /// covariance diagonal: a precision is Gamma(a0, rate b0) [default: 1]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    a0: Option<f64>,
+    /// See --a0 [default: from each column: diagonal 0.3 of its variance, bernoulli and poisson as much as one row]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    b0: Option<f64>,
+    /// vmf: concentration of a cluster's rows about their direction [default: half of the spread of the data]
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    tau: Option<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -133,13 +157,30 @@ impl DrawsFromArg {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FamilyArg {
+    /// Numbers; see --covariance
     Gaussian,
+    /// Counts of words, documents of any length
     Multinomial,
+    /// Columns of 0 and 1
+    Bernoulli,
+    /// Columns of counts
+    Poisson,
+    /// Columns of text, or of level numbers
+    Categorical,
+    /// Directions: rows of length 1
+    Vmf,
+    /// A law for each column, by what it holds
+    Mixed,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CovarianceArg {
+    /// The same standard deviation in all columns and clusters, given or guessed
     Fixed,
+    /// A standard deviation for each cluster and column
+    Diagonal,
+    /// A covariance matrix for each cluster
+    Full,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -171,14 +212,42 @@ impl ModelArgs {
             family: self.family.map(|family| match family {
                 FamilyArg::Gaussian => FamilyName::Gaussian,
                 FamilyArg::Multinomial => FamilyName::Multinomial,
+                FamilyArg::Bernoulli => FamilyName::Bernoulli,
+                FamilyArg::Poisson => FamilyName::Poisson,
+                FamilyArg::Categorical => FamilyName::Categorical,
+                FamilyArg::Vmf => FamilyName::Vmf,
+                FamilyArg::Mixed => FamilyName::Mixed,
             }),
-            covariance: self.covariance.map(|CovarianceArg::Fixed| Covariance::Fixed),
+            covariance: self.covariance.map(|covariance| match covariance {
+                CovarianceArg::Fixed => Covariance::Fixed,
+                CovarianceArg::Diagonal => Covariance::Diagonal,
+                CovarianceArg::Full => Covariance::Full,
+            }),
             noise_sd: self.sigma,
             mean_sd: self.sigma0,
             prior_mean: self.m0,
             smoothing: self.gamma,
+            prior_rows: self.kappa0,
+            degrees: self.nu0,
+            prior_scale: self.psi0,
+            shape: self.a0,
+            rate: self.b0,
+            concentration: self.tau,
+            columns: ColumnOptions { families: self.column_family.clone(), ..ColumnOptions::default() },
         }
     }
+}
+
+fn column_family(text: &str) -> Result<(String, ColumnFamily), String> {
+    let (name, family) = text.rsplit_once('=').ok_or("expected NAME=FAMILY")?;
+    let family = match family {
+        "gaussian" => ColumnFamily::Gaussian,
+        "bernoulli" => ColumnFamily::Bernoulli,
+        "poisson" => ColumnFamily::Poisson,
+        "categorical" => ColumnFamily::Categorical,
+        _ => return Err("expected gaussian, bernoulli, poisson or categorical after the =".to_owned()),
+    };
+    Ok((name.to_owned(), family))
 }
 
 /// Only whether it is a number: which numbers make sense is for the model to say.

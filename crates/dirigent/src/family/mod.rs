@@ -10,8 +10,8 @@ mod gaussian_full;
 #[cfg(test)]
 mod laws;
 mod multinomial;
-mod wishart;
 mod vmf;
+mod wishart;
 
 pub use columns::{Column, ColumnLaw, Columns, ColumnsKind};
 pub use described::{Described, NamedArray};

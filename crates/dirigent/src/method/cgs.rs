@@ -36,6 +36,8 @@ pub struct CgsOptions {
     pub kernel: Kernel,
     /// Labels to begin with, one a row, without gaps in their numbers.
     pub start: Option<Vec<u32>>,
+    /// The number of the first cycle in the names of random streams, so that a chain can follow another under the same seed.
+    pub first_cycle: u64,
 }
 
 /// Keep every `thin`-th state of the last `n_draws · thin`.
@@ -241,6 +243,7 @@ pub fn run(
     let mut chain =
         Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed)
             .numbered(options.chain);
+    chain.cycle = options.first_cycle;
     if let Some(start) = &options.start {
         chain = chain.start_from(start);
     }

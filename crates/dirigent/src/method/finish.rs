@@ -1,17 +1,71 @@
-//! The exact finish: a faster method finds a state, and from there the slice sampler draws.
+//! The exact finish: a faster method finds a state, and from there an exact sampler goes on.
 //!
 //! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from the posterior itself. But it seldom splits or
 //! merges large components, so that draws explore around the state it began with; several chains show whether that matters.
+//!
+//! Few rows get an exact finish without being asked: collapsed sweeps, as many as cost little. The fast method merges whatever the log-joint gains by. That
+//! is the mode; where clusters of a few dozen rows overlap there are far more states with one component more, each a little less probable, and most
+//! of the posterior lies there.
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{self, CgsOptions, Draws, Observer, Outcome};
 use super::distributed::{self, DistributedOptions};
 use super::slice::{self, SliceOptions};
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::model::Model;
 use crate::node::SliceCoordinatorOptions;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
+use crate::sweep::Kernel;
 use crate::trace::CycleInfo;
+
+/// More rows than these get no exact sweeps unless draws are asked for.
+const FEW_ROWS: usize = 5000;
+/// Rows that the exact sweeps visit in all.
+const VISITS: usize = 300_000;
+/// Exact sweeps, at most.
+const MOST_SWEEPS: usize = 2000;
+
+/// Whether a run that finds out itself when it has settled ends with exact sweeps: so many. Only the method that looks for the mode needs them.
+pub(super) fn exact_sweeps(options: &DistributedOptions, n_rows: usize) -> Option<u64> {
+    let is_for_us = options.coordinator.splits
+        && options.coordinator.n_workers == 1
+        && options.draws.is_none()
+        && matches!(options.coordinator.cycles, Cycles::Auto { .. });
+    (is_for_us && (1..=FEW_ROWS).contains(&n_rows)).then(|| (VISITS / n_rows).min(MOST_SWEEPS) as u64)
+}
+
+/// Runs the method until it ends, then collapsed sweeps from its last state.
+pub(super) fn run_collapsed(
+    rows: &Shard,
+    model: &Model,
+    options: &DistributedOptions,
+    n_sweeps: u64,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, RunTotals)> {
+    let shards = std::slice::from_ref(rows);
+    let (found, totals) = distributed::run(shards, options, truth, &mut BurnIn { observer: &mut *observer })?;
+    let seconds = totals.virtual_seconds.unwrap_or(totals.seconds);
+    if found.stopped_because == StoppedBecause::TimeLimit {
+        return Ok((found, totals));
+    }
+    let exact = CgsOptions {
+        cycles: Cycles::Fixed(n_sweeps),
+        time_limit: options.time_limit.map(|limit| (limit - seconds).max(0.0)),
+        alpha: options.coordinator.alpha,
+        seed: options.coordinator.seed,
+        chain: options.coordinator.chain,
+        draws: None,
+        kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
+        start: Some(found.state),
+        first_cycle: found.cycles,
+    };
+    let mut continued = Continued { observer, cycles: found.cycles, totals: &totals };
+    let outcome = cgs::run(rows, model, &exact, truth, &mut continued)?;
+    let cycles = found.cycles + outcome.cycles;
+    Ok((Outcome { cycles, stopped_because: found.stopped_because, ..outcome }, totals))
+}
 
 /// Runs the method until it ends, then the slice sampler from its last state. The first cycles of that are not kept: it must forget where the
 /// method ended.

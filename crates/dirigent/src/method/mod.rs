@@ -136,6 +136,10 @@ pub fn run(
     match options {
         MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
         MethodOptions::Distributed(distributed) => {
+            if let Some(n_sweeps) = finish::exact_sweeps(distributed, rows.n_rows()) {
+                let finished = finish::run_collapsed(rows, model, distributed, n_sweeps, truth, observer)?;
+                return Ok((finished.0, Some(finished.1)));
+            }
             let shards = options.shards(rows);
             let (outcome, totals) = match (distributed.draws, distributed.draws_from) {
                 (Some(draws), DrawsFrom::Exact) => finish::run(&shards, distributed, draws, truth, observer)?,

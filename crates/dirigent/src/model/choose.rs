@@ -1,0 +1,318 @@
+//! Which family fits the rows: by what the user says, else by what the survey says of them.
+
+use super::{Choice, ColumnFamily, Covariance, FamilyName, ModelOptions};
+use crate::error::{InputError, Result};
+use crate::survey::{CellSummary, ColumnSummary, Survey};
+
+/// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
+pub const MOST_FULL_COLUMNS: usize = 32;
+
+/// A family without its priors.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// Gaussians.
+    Gaussian(Covariance),
+    /// Documents.
+    Multinomial,
+    /// Directions.
+    Vmf,
+    /// A law for each column, and what the whole is called.
+    Columns(FamilyName, Vec<ColumnFamily>),
+}
+
+/// A shape and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChosenShape {
+    /// The shape.
+    pub shape: Shape,
+    /// What the user left open.
+    pub choices: Vec<Choice>,
+}
+
+/// Checks that the options go together and with the rows, and chooses what was left out.
+pub fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
+    let (family, mut choices) = family(options, survey)?;
+    let is_counts = matches!(survey.cells, CellSummary::Counts { .. });
+    if is_counts != (family == FamilyName::Multinomial) {
+        let (problem, hint) = if is_counts {
+            ("needs dense rows, and these are sparse counts", "fit counts with --family multinomial")
+        } else {
+            ("needs counts, and a cell is missing or is no count", "choose another --family")
+        };
+        return Err(InputError::new(format!("--family {} {problem}", family.name())).hint(hint).into());
+    }
+    let shape = match family {
+        FamilyName::Multinomial => Shape::Multinomial,
+        FamilyName::Vmf => {
+            check_unit(survey)?;
+            Shape::Vmf
+        }
+        FamilyName::Gaussian => {
+            let (covariance, choice) = covariance(options, survey);
+            choices.extend(choice);
+            match covariance {
+                Covariance::Diagonal => {
+                    Shape::Columns(FamilyName::Gaussian, vec![ColumnFamily::Gaussian; survey.n_columns])
+                }
+                other => Shape::Gaussian(other),
+            }
+        }
+        _ => {
+            let (laws, choice) = column_laws(family, options, survey)?;
+            choices.extend(choice);
+            Shape::Columns(family, laws)
+        }
+    };
+    if !matches!(shape, Shape::Columns(..)) && !is_counts {
+        check_complete(&shape, options, survey)?;
+    }
+    check_text(&shape, options)?;
+    check_column_families(&shape, options, survey)?;
+    check_parameters(&shape, options)?;
+    Ok(ChosenShape { shape, choices })
+}
+
+fn choice(name: &str, value: &str, why: impl Into<String>) -> Choice {
+    Choice { name: name.to_owned(), value: value.to_owned(), why: why.into() }
+}
+
+fn family(options: &ModelOptions, survey: &Survey) -> Result<(FamilyName, Vec<Choice>)> {
+    if let Some(family) = options.family {
+        if family != FamilyName::Gaussian && options.covariance.is_some() {
+            return Err(InputError::new("--covariance belongs to --family gaussian")
+                .hint("leave --covariance out, or choose --family gaussian")
+                .into());
+        }
+        return Ok((family, Vec::new()));
+    }
+    let (family, why) = natural_family(options, survey);
+    Ok((family, vec![choice("family", family.name(), why)]))
+}
+
+/// The family that the rows look like, and why.
+fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, String) {
+    if matches!(survey.cells, CellSummary::Counts { .. }) {
+        return (FamilyName::Multinomial, "rows are sparse counts".into());
+    }
+    if options.covariance.is_some() || ["sigma", "sigma0", "nu0", "psi0"].iter().any(|name| options.gives(name)) {
+        return (FamilyName::Gaussian, "an option of gaussian was given".into());
+    }
+    if options.gives("tau") {
+        return (FamilyName::Vmf, "an option of vmf was given".into());
+    }
+    let n_text = (0..survey.n_columns).filter(|&ix| options.columns.levels(ix).is_some()).count();
+    let n_binary = survey.columns().iter().filter(|column| column.is_binary()).count();
+    let n_columns = survey.n_columns;
+    if n_text == n_columns {
+        (FamilyName::Categorical, "all columns hold text".into())
+    } else if n_text > 0 {
+        (FamilyName::Mixed, format!("{n_text} of {n_columns} columns hold text"))
+    } else if !options.columns.families.is_empty() {
+        (FamilyName::Mixed, "--column-family was given".into())
+    } else if n_binary == n_columns {
+        (FamilyName::Bernoulli, "all cells are 0 or 1".into())
+    } else if n_binary > 0 {
+        (FamilyName::Mixed, format!("{n_binary} of {n_columns} columns hold nothing but 0 and 1"))
+    } else if n_columns > 2 && survey.has_unit_rows() {
+        (FamilyName::Vmf, "all rows have length 1".into())
+    } else {
+        (FamilyName::Gaussian, "columns hold numbers".into())
+    }
+}
+
+fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Choice>) {
+    let chosen = |covariance, value, why: String| (covariance, Some(choice("covariance", value, why)));
+    let n_missing = missing(survey).map(|(_, n)| n).sum::<u64>();
+    let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
+    if let Some(covariance) = options.covariance {
+        (covariance, None)
+    } else if gives(&["sigma", "sigma0"]) {
+        chosen(Covariance::Fixed, "fixed", "--sigma or --sigma0 was given".into())
+    } else if gives(&["nu0", "psi0"]) {
+        chosen(Covariance::Full, "full", "--nu0 or --psi0 was given".into())
+    } else if gives(&["a0", "b0"]) {
+        chosen(Covariance::Diagonal, "diagonal", "--a0 or --b0 was given".into())
+    } else if n_missing > 0 {
+        chosen(Covariance::Diagonal, "diagonal", format!("{n_missing} cells are missing"))
+    } else if survey.n_columns > MOST_FULL_COLUMNS {
+        let why = format!("{} columns are more than {MOST_FULL_COLUMNS}", survey.n_columns);
+        chosen(Covariance::Diagonal, "diagonal", why)
+    } else {
+        chosen(Covariance::Full, "full", format!("{} columns are at most {MOST_FULL_COLUMNS}", survey.n_columns))
+    }
+}
+
+/// The law of each column of a family that has one for each.
+fn column_laws(
+    family: FamilyName,
+    options: &ModelOptions,
+    survey: &Survey,
+) -> Result<(Vec<ColumnFamily>, Option<Choice>)> {
+    let all = |law| Ok((vec![law; survey.n_columns], None));
+    match family {
+        FamilyName::Bernoulli => all(ColumnFamily::Bernoulli),
+        FamilyName::Poisson => all(ColumnFamily::Poisson),
+        FamilyName::Categorical => all(ColumnFamily::Categorical),
+        _ => {
+            let mut counts = [0; 4];
+            let mut law = |(ix, column): (usize, &ColumnSummary)| {
+                let natural = || match options.columns.levels(ix) {
+                    Some(_) => ColumnFamily::Categorical,
+                    None if column.is_binary() => ColumnFamily::Bernoulli,
+                    None if looks_counted(column) => ColumnFamily::Poisson,
+                    None => ColumnFamily::Gaussian,
+                };
+                let law = options.columns.asked(ix).unwrap_or_else(natural);
+                counts[law as usize] += 1;
+                law
+            };
+            let laws = survey.columns().iter().enumerate().map(&mut law).collect();
+            let [gaussian, bernoulli, poisson, categorical] = counts;
+            let value =
+                format!("{gaussian} gaussian, {bernoulli} bernoulli, {poisson} poisson, {categorical} categorical");
+            let why = "text is categorical, 0 and 1 bernoulli, small whole numbers from 0 on with the variance of counts poisson, all else \
+                       gaussian; --column-family says otherwise";
+            Ok((laws, Some(choice("columns", &value, why))))
+        }
+    }
+}
+
+/// Whether whole numbers look like counts of events: from 0 on, and spread as a few clusters of counts would be.
+fn looks_counted(column: &ColumnSummary) -> bool {
+    let variance = column.squares / column.n as f64;
+    column.is_whole && column.min == 0.0 && column.max > 1.0 && variance <= 4.0 * column.mean
+}
+
+/// Columns with missing cells, and how many.
+fn missing(survey: &Survey) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let columns = match &survey.cells {
+        CellSummary::Numbers { columns, .. } => columns.as_slice(),
+        CellSummary::Counts { .. } => &[],
+    };
+    columns.iter().enumerate().map(|(ix, column)| (ix, survey.n_rows - column.n)).filter(|(_, n)| *n > 0)
+}
+
+fn check_complete(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Result<()> {
+    let with_holes: Vec<(usize, u64)> = missing(survey).collect();
+    if with_holes.is_empty() {
+        return Ok(());
+    }
+    let what = match shape {
+        Shape::Gaussian(Covariance::Fixed) => "--covariance fixed",
+        Shape::Gaussian(_) => "--covariance full",
+        _ => "--family vmf",
+    };
+    let column = |&(ix, n): &(usize, u64)| format!("{} ({n})", options.columns.name(ix));
+    let mut columns = with_holes.iter().take(5).map(column).collect::<Vec<_>>().join(", ");
+    if with_holes.len() > 5 {
+        columns += &format!(" and {} more", with_holes.len() - 5);
+    }
+    let problem = format!("{what} needs a number in every cell, but cells are missing in column {columns}");
+    let hint = "choose --covariance diagonal or --family mixed, which leave missing cells out exactly, or leave the columns out with --exclude";
+    Err(InputError::new(problem).hint(hint).into())
+}
+
+fn check_unit(survey: &Survey) -> Result<()> {
+    let CellSummary::Numbers { squared_lengths: [shortest, longest], .. } = &survey.cells else { return Ok(()) };
+    if survey.has_unit_rows() || missing(survey).next().is_some() {
+        return Ok(());
+    }
+    let problem = format!(
+        "--family vmf needs rows of length 1, but their lengths go from {:.4} to {:.4}",
+        shortest.sqrt(),
+        longest.sqrt()
+    );
+    Err(InputError::new(problem).hint("give --normalize to divide each row by its length").into())
+}
+
+/// Text has no place but in categorical columns.
+fn check_text(shape: &Shape, options: &ModelOptions) -> Result<()> {
+    let law = |ix: usize| match shape {
+        Shape::Columns(_, laws) => Some(laws[ix]),
+        _ => None,
+    };
+    for (ix, n_levels) in options.columns.n_levels.iter().enumerate() {
+        if n_levels.is_some() && law(ix) != Some(ColumnFamily::Categorical) {
+            let name = options.columns.name(ix);
+            let problem = format!("column {name} holds text, which only categorical columns can");
+            let hint = format!("choose --family mixed or categorical, or leave the column out with --exclude {name}");
+            return Err(InputError::new(problem).hint(hint).into());
+        }
+    }
+    Ok(())
+}
+
+/// Every column that `--column-family` names must exist, and what it holds must suit its law.
+fn check_column_families(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Result<()> {
+    let Shape::Columns(family, laws) = shape else {
+        return refuse_column_families(options, "has one law for all columns");
+    };
+    if *family != FamilyName::Mixed {
+        refuse_column_families(options, "has one law for all columns")?;
+    }
+    let names: Vec<String> = (0..survey.n_columns).map(|ix| options.columns.name(ix)).collect();
+    if let Some((unknown, _)) = options.columns.families.iter().find(|(name, _)| !names.contains(name)) {
+        let problem = format!("--column-family names a column {unknown:?}, which the data does not have");
+        return Err(InputError::new(problem).hint(format!("the columns are {}", shortened(&names))).into());
+    }
+    for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
+        let Some(expected) = misfit(*law, column, options.columns.levels(ix)) else { continue };
+        let (name, min, max) = (&names[ix], column.min, column.max);
+        let whole = if column.is_whole { "whole numbers" } else { "numbers" };
+        let problem = format!("column {name} holds {whole} from {min} to {max}, expected {expected}");
+        let hint =
+            format!("give it another law (--column-family {name}=gaussian), or leave it out with --exclude {name}");
+        return Err(InputError::new(problem).hint(hint).into());
+    }
+    Ok(())
+}
+
+fn refuse_column_families(options: &ModelOptions, why: &str) -> Result<()> {
+    if options.columns.families.is_empty() {
+        return Ok(());
+    }
+    let problem = format!("--column-family belongs to --family mixed; the family chosen {why}");
+    Err(InputError::new(problem).hint("leave --column-family out, or choose --family mixed").into())
+}
+
+fn shortened(names: &[String]) -> String {
+    let more = if names.len() > 8 { ", …" } else { "" };
+    names.iter().take(8).cloned().collect::<Vec<_>>().join(", ") + more
+}
+
+/// What a column's law expects, if the column does not hold it.
+fn misfit(law: ColumnFamily, column: &ColumnSummary, n_levels: Option<usize>) -> Option<&'static str> {
+    let is_counted = column.n == 0 || (column.is_whole && column.min >= 0.0);
+    match law {
+        ColumnFamily::Gaussian => None,
+        ColumnFamily::Bernoulli => (!is_counted || column.max > 1.0).then_some("zeros and ones (bernoulli)"),
+        ColumnFamily::Poisson => (!is_counted).then_some("counts: whole numbers from 0 on (poisson)"),
+        ColumnFamily::Categorical => {
+            let is_coded = is_counted && column.max < MOST_LEVELS;
+            (n_levels.is_none() && !is_coded).then_some("text, or whole numbers from 0 to 9999 (categorical)")
+        }
+    }
+}
+
+/// More levels than a column of whole numbers may have.
+const MOST_LEVELS: f64 = 10_000.0;
+
+/// A parameter that the family does not have is an error.
+fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
+    let (of, known): (&str, &[&str]) = match shape {
+        Shape::Gaussian(Covariance::Full) => ("gaussian --covariance full", &["m0", "kappa0", "nu0", "psi0"]),
+        Shape::Gaussian(_) => ("gaussian --covariance fixed", &["sigma", "sigma0", "m0"]),
+        Shape::Multinomial => ("multinomial", &["gamma"]),
+        Shape::Vmf => ("vmf", &["tau", "kappa0"]),
+        Shape::Columns(FamilyName::Gaussian, _) => ("gaussian --covariance diagonal", &["m0", "kappa0", "a0", "b0"]),
+        Shape::Columns(FamilyName::Bernoulli, _) => ("bernoulli", &["a0", "b0"]),
+        Shape::Columns(FamilyName::Poisson, _) => ("poisson", &["a0", "b0"]),
+        Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
+        Shape::Columns(..) => ("mixed", &["kappa0", "gamma"]),
+    };
+    let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name);
+    let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
+    let options = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
+    let problem = format!("--{name} is no parameter of --family {of}, which has {options}");
+    Err(InputError::new(problem).hint(format!("leave --{name} out, or choose a family that has it: see --help")).into())
+}

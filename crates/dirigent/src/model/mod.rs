@@ -1,0 +1,91 @@
+//! From the user's options and the survey to a model with every prior resolved.
+//!
+//! [`mod@choose`] says which family fits the rows where the user leaves it open, [`mod@priors`] has the rule for every parameter of a prior. Both see the survey
+//! alone, never a row, and both say why: `docs/families.md` has the rules and what they were tried on.
+
+mod checks;
+pub mod choose;
+mod options;
+pub mod priors;
+#[cfg(test)]
+mod tests;
+
+pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::family::{Columns, Conjugate, Described, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher};
+use crate::survey::Survey;
+
+/// Does something with the family of a model, whichever it is.
+macro_rules! with_family {
+    ($model:expr, $family:ident => $code:expr) => {
+        match $model {
+            $crate::model::Model::GaussianFixed($family) => $code,
+            $crate::model::Model::GaussianFull($family) => $code,
+            $crate::model::Model::Columns($family) => $code,
+            $crate::model::Model::Multinomial($family) => $code,
+            $crate::model::Model::VonMisesFisher($family) => $code,
+        }
+    };
+}
+pub(crate) use with_family;
+
+/// A family with its priors resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "family")]
+pub enum Model {
+    /// `gaussian` with `--covariance fixed`.
+    GaussianFixed(GaussianFixed),
+    /// `gaussian` with `--covariance full`.
+    GaussianFull(GaussianFull),
+    /// Columns with a law each: `gaussian` with `--covariance diagonal`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
+    Columns(Columns),
+    /// `multinomial`.
+    Multinomial(Multinomial),
+    /// `vmf`.
+    #[serde(rename = "vmf")]
+    VonMisesFisher(VonMisesFisher),
+}
+
+/// What was chosen for the user, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// What it is called.
+    pub name: String,
+    /// What was chosen.
+    pub value: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Model {
+    /// Checks the options and fills in what was left out.
+    pub fn resolve(options: &ModelOptions, survey: &Survey) -> Result<Self> {
+        Self::explain(options, survey).map(|(model, _)| model)
+    }
+
+    /// The same, with every choice that was made.
+    pub fn explain(options: &ModelOptions, survey: &Survey) -> Result<(Self, Vec<Choice>)> {
+        let shape = choose::shape(options, survey)?;
+        let (model, mut choices) = priors::model(shape.shape, options, survey)?;
+        choices.splice(0..0, shape.choices);
+        Ok((model, choices))
+    }
+
+    /// The columns of a row (for counts: the size of the vocabulary).
+    pub fn n_columns(&self) -> usize {
+        self.conjugate().n_columns()
+    }
+
+    /// The part that needs no rows.
+    pub fn conjugate(&self) -> &dyn Conjugate {
+        with_family!(self, family => family)
+    }
+
+    /// What the family tells people.
+    pub fn described(&self) -> &dyn Described {
+        with_family!(self, family => family)
+    }
+}

@@ -1,0 +1,175 @@
+//! What the user says of the model.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::positive;
+use crate::error::Result;
+
+/// The families a user can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FamilyName {
+    /// Dense rows.
+    Gaussian,
+    /// Rows of counts.
+    Multinomial,
+    /// Columns of zeros and ones.
+    Bernoulli,
+    /// Columns of counts.
+    Poisson,
+    /// Columns of levels.
+    Categorical,
+    /// Rows of length 1.
+    Vmf,
+    /// Columns of several kinds.
+    Mixed,
+}
+
+impl FamilyName {
+    /// As the command calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::Multinomial => "multinomial",
+            Self::Bernoulli => "bernoulli",
+            Self::Poisson => "poisson",
+            Self::Categorical => "categorical",
+            Self::Vmf => "vmf",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+/// The shapes of a Gaussian's covariance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Covariance {
+    /// σ²I with a given σ.
+    Fixed,
+    /// Columns are independent, each component with variances of its own.
+    Diagonal,
+    /// Any covariance, each component with its own.
+    Full,
+}
+
+/// The laws of a single column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnFamily {
+    /// Numbers.
+    Gaussian,
+    /// Zeros and ones.
+    Bernoulli,
+    /// Counts.
+    Poisson,
+    /// Levels.
+    Categorical,
+}
+
+/// What the user said of the model; what is `None` is chosen from the survey.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelOptions {
+    /// `--family`
+    pub family: Option<FamilyName>,
+    /// `--covariance`
+    pub covariance: Option<Covariance>,
+    /// `--sigma`
+    pub noise_sd: Option<f64>,
+    /// `--sigma0`
+    pub mean_sd: Option<f64>,
+    /// `--m0`
+    pub prior_mean: Option<f64>,
+    /// `--gamma`
+    pub smoothing: Option<f64>,
+    /// `--kappa0`
+    pub prior_rows: Option<f64>,
+    /// `--nu0`
+    pub degrees: Option<f64>,
+    /// `--psi0`
+    pub prior_scale: Option<f64>,
+    /// `--a0`
+    pub shape: Option<f64>,
+    /// `--b0`
+    pub rate: Option<f64>,
+    /// `--tau`
+    pub concentration: Option<f64>,
+    /// What is known of the columns beside their numbers.
+    pub columns: ColumnOptions,
+}
+
+/// What is known of columns beside their numbers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ColumnOptions {
+    /// What they are called; none where they go by number.
+    pub names: Vec<String>,
+    /// The number of levels of each column that holds text; empty where none does.
+    pub n_levels: Vec<Option<usize>>,
+    /// `--column-family`: columns, by name or by number from 1, and their law.
+    pub families: Vec<(String, ColumnFamily)>,
+}
+
+impl ModelOptions {
+    /// The parameters of priors by the names the command has for them.
+    pub(super) fn parameters(&self) -> [(&'static str, Option<f64>); 10] {
+        [
+            ("sigma", self.noise_sd),
+            ("sigma0", self.mean_sd),
+            ("m0", self.prior_mean),
+            ("gamma", self.smoothing),
+            ("kappa0", self.prior_rows),
+            ("nu0", self.degrees),
+            ("psi0", self.prior_scale),
+            ("a0", self.shape),
+            ("b0", self.rate),
+            ("tau", self.concentration),
+        ]
+    }
+
+    /// Whether the user gave the parameter of a prior that the command calls so.
+    pub fn gives(&self, name: &str) -> bool {
+        self.parameters().iter().any(|(of, value)| *of == name && value.is_some())
+    }
+}
+
+impl ColumnOptions {
+    /// What a column is called in messages.
+    pub fn name(&self, column_ix: usize) -> String {
+        self.names.get(column_ix).cloned().unwrap_or_else(|| (column_ix + 1).to_string())
+    }
+
+    /// The number of levels, for a column that holds text.
+    pub(super) fn levels(&self, column_ix: usize) -> Option<usize> {
+        self.n_levels.get(column_ix).copied().flatten()
+    }
+
+    /// The law that the user asks for.
+    pub(super) fn asked(&self, column_ix: usize) -> Option<ColumnFamily> {
+        let name = self.name(column_ix);
+        self.families.iter().rev().find(|(of, _)| *of == name).map(|(_, family)| *family)
+    }
+}
+
+/// The concentration α of the Dirichlet process.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alpha {
+    /// Gamma(1, 1) hyper-prior, resampled every cycle, from 1.
+    Auto,
+    /// As the user says.
+    Fixed(f64),
+}
+
+impl Alpha {
+    /// A fixed α, which must be positive.
+    pub fn fixed(alpha: f64) -> Result<Self> {
+        Ok(Self::Fixed(positive("--alpha", alpha)?))
+    }
+
+    /// The value of the first cycle.
+    pub fn start(self) -> f64 {
+        match self {
+            Self::Auto => 1.0,
+            Self::Fixed(alpha) => alpha,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The rule for every parameter of a prior that the user leaves out: empirical, from the survey, and such that the unit a column is measured in does not matter.
+//!
+//! The thought behind all of them: a prior should be worth about as much as one row, and expect clusters narrower than the data but not much.
+
+use super::checks::{above, finite, positive};
+use super::choose::Shape;
+use super::{Choice, ColumnFamily, Covariance, FamilyName, Model, ModelOptions};
+use crate::error::Result;
+use crate::family::{
+    Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher,
+};
+use crate::survey::{CellSummary, ColumnSummary, Survey};
+
+/// κ₀ of Gaussians whose covariance is learnt: a component's mean is hardly known beforehand. A larger one makes it cheap to give a stray row a component
+/// of its own.
+const PRIOR_ROWS: f64 = 0.01;
+/// The share of a column's variance that a cluster is expected to have, for full covariances.
+const SHARE_FULL: f64 = 0.3;
+/// The same where columns are independent.
+const SHARE_DIAGONAL: f64 = 0.3;
+/// a₀ of normal columns: two rows' worth of knowledge of the variance.
+const SHAPE: f64 = 1.0;
+
+/// The parameters as they are gathered, with what was chosen.
+struct Gathered(Vec<Choice>);
+
+impl Gathered {
+    /// The user's number, or the rule's.
+    fn take(&mut self, name: &str, given: Option<f64>, rule: f64, why: &str) -> f64 {
+        given.unwrap_or_else(|| {
+            self.tell(name, format!("{rule:.6}"), why);
+            rule
+        })
+    }
+
+    fn tell(&mut self, name: &str, value: String, why: &str) {
+        self.0.push(Choice { name: name.to_owned(), value, why: why.to_owned() });
+    }
+}
+
+/// The model of a shape.
+pub fn model(shape: Shape, options: &ModelOptions, survey: &Survey) -> Result<(Model, Vec<Choice>)> {
+    let mut gathered = Gathered(Vec::new());
+    let model = match shape {
+        Shape::Gaussian(Covariance::Full) => Model::GaussianFull(gaussian_full(options, survey, &mut gathered)?),
+        Shape::Gaussian(_) => Model::GaussianFixed(gaussian_fixed(options, survey, &mut gathered)?),
+        Shape::Multinomial => Model::Multinomial(multinomial(options, survey, &mut gathered)?),
+        Shape::Vmf => Model::VonMisesFisher(vmf(options, survey, &mut gathered)?),
+        Shape::Columns(family, laws) => Model::Columns(columns(family, &laws, options, survey, &mut gathered)?),
+    };
+    Ok((model, gathered.0))
+}
+
+/// m₀: the user's in every column, or the mean of each.
+fn prior_means(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Vec<f64>> {
+    match options.prior_mean {
+        Some(mean) => Ok(vec![finite("--m0", mean)?; survey.n_columns]),
+        None => {
+            gathered.tell("m0", "the mean of each column".into(), "clusters lie about the middle of the data");
+            Ok(survey.means())
+        }
+    }
+}
+
+fn gaussian_fixed(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<GaussianFixed> {
+    // rows that are all equal have no scale of their own
+    let data_sd = if survey.pooled_sd() > 0.0 { survey.pooled_sd() } else { 1.0 };
+    let noise_sd =
+        gathered.take("sigma", options.noise_sd, data_sd / 2.0, "half the pooled standard deviation of the columns");
+    let mean_sd = gathered.take("sigma0", options.mean_sd, data_sd, "the pooled standard deviation of the columns");
+    Ok(GaussianFixed {
+        noise_sd: positive("--sigma", noise_sd)?,
+        mean_sd: positive("--sigma0", mean_sd)?,
+        prior_mean: prior_means(options, survey, gathered)?,
+        offset: survey.means(),
+    })
+}
+
+fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<GaussianFull> {
+    let n_columns = survey.n_columns;
+    let scale: Vec<f64> = survey.columns().iter().map(ColumnSummary::sd).collect();
+    let why = "a hundredth of a row: where a cluster lies is hardly known beforehand";
+    let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, PRIOR_ROWS, why))?;
+    let least = n_columns as f64 - 1.0;
+    let degrees = gathered.take("nu0", options.degrees, n_columns as f64 + 2.0, "columns + 2: the weakest with a mean");
+    let degrees = above("--nu0", degrees, least, &format!("larger than {least}, the columns less one"))?;
+    let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
+    let mut diagonal = 0;
+    for (ix, scale) in scale.iter().enumerate() {
+        prior_scale[diagonal] = match options.prior_scale {
+            Some(psi0) => positive("--psi0", psi0)? / (scale * scale),
+            // the mean of an inverse Wishart is Ψ₀ / (ν₀ − D − 1)
+            None => SHARE_FULL * (degrees - least - 2.0).max(1.0),
+        };
+        diagonal += n_columns - ix;
+    }
+    if options.prior_scale.is_none() {
+        let value = format!("{} of each column's variance", prior_scale[0]);
+        gathered.tell(
+            "psi0",
+            value,
+            "clusters are expected to have 3 tenths of the variance of the data, and no correlations",
+        );
+    }
+    let prior_mean = prior_means(options, survey, gathered)?;
+    Ok(GaussianFull { offset: survey.means(), scale, prior_mean, prior_rows, degrees, prior_scale })
+}
+
+fn multinomial(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Multinomial> {
+    let CellSummary::Counts { n_words, .. } = survey.cells else {
+        panic!("dense rows become counts before the survey of a multinomial")
+    };
+    // rows without a single word say nothing, whatever γ is
+    let words_a_row = if n_words > 0 { n_words as f64 / survey.n_rows as f64 } else { 1.0 };
+    // a heavier one lets a sweep from a cold start end with a single component
+    let rule = words_a_row / survey.n_columns as f64;
+    let why = "words a row over the size of the vocabulary: the prior weighs as much as one row";
+    let smoothing = positive("--gamma", gathered.take("gamma", options.smoothing, rule, why))?;
+    Ok(Multinomial { smoothing, n_words: survey.n_columns })
+}
+
+/// The concentration at which rows have a given mean resultant length, nearly.
+fn concentration_of(resultant: f64, n_columns: usize) -> f64 {
+    let square = resultant * resultant;
+    resultant * (n_columns as f64 - square) / (1.0 - square)
+}
+
+fn vmf(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<VonMisesFisher> {
+    let means = survey.means();
+    let resultant = means.iter().map(|mean| mean * mean).sum::<f64>().sqrt().clamp(1e-3, 0.999);
+    // within a cluster the squared length of the mean row is half way between that of the data and 1
+    let within = (0.5 * (1.0 + resultant * resultant)).sqrt();
+    let why = "clusters are expected to have half of the spread of the data about its mean direction";
+    let rule = concentration_of(within, survey.n_columns);
+    let concentration = positive("--tau", gathered.take("tau", options.concentration, rule, why))?;
+    let why = "cluster directions are expected to spread as the rows do";
+    let rule = concentration_of(resultant, survey.n_columns);
+    let prior_strength = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, why))?;
+    let length = means.iter().map(|mean| mean * mean).sum::<f64>().sqrt();
+    let prior_direction = if length > 1e-9 {
+        means.iter().map(|mean| mean / length).collect()
+    } else {
+        let mut first = vec![0.0; survey.n_columns];
+        first[0] = 1.0;
+        first
+    };
+    Ok(VonMisesFisher { concentration, prior_direction, prior_strength })
+}
+
+fn columns(
+    family: FamilyName,
+    laws: &[ColumnFamily],
+    options: &ModelOptions,
+    survey: &Survey,
+    gathered: &mut Gathered,
+) -> Result<Columns> {
+    let kind = match family {
+        FamilyName::Gaussian => ColumnsKind::Diagonal,
+        FamilyName::Bernoulli => ColumnsKind::Bernoulli,
+        FamilyName::Poisson => ColumnsKind::Poisson,
+        FamilyName::Categorical => ColumnsKind::Categorical,
+        _ => ColumnsKind::Mixed,
+    };
+    let mut columns = Vec::with_capacity(laws.len());
+    for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
+        let law = match law {
+            ColumnFamily::Gaussian => normal(options, column)?,
+            ColumnFamily::Bernoulli => bernoulli(options, column)?,
+            ColumnFamily::Poisson => poisson(options, column)?,
+            ColumnFamily::Categorical => categorical(options, column, options.columns.levels(ix))?,
+        };
+        columns.push(Column { law, has_missing: column.n < survey.n_rows });
+    }
+    tell_of_columns(laws, options, gathered);
+    Ok(Columns { kind, columns })
+}
+
+fn normal(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
+    let scale = column.sd();
+    let shape = positive("--a0", options.shape.unwrap_or(SHAPE))?;
+    let rate = match options.rate {
+        Some(rate) => positive("--b0", rate)? / (scale * scale),
+        None => SHARE_DIAGONAL * shape,
+    };
+    Ok(ColumnLaw::Normal {
+        offset: column.mean,
+        scale,
+        prior_mean: finite("--m0", options.prior_mean.unwrap_or(column.mean))?,
+        prior_rows: positive("--kappa0", options.prior_rows.unwrap_or(PRIOR_ROWS))?,
+        shape,
+        rate,
+    })
+}
+
+fn bernoulli(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
+    let share = column.mean.clamp(0.05, 0.95);
+    Ok(ColumnLaw::Bernoulli {
+        a: positive("--a0", options.shape.unwrap_or(share))?,
+        b: positive("--b0", options.rate.unwrap_or(1.0 - share))?,
+    })
+}
+
+fn poisson(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
+    let shape = positive("--a0", options.shape.unwrap_or(1.0))?;
+    let mean = if column.mean > 0.0 { column.mean } else { 1.0 };
+    Ok(ColumnLaw::Poisson { shape, rate: positive("--b0", options.rate.unwrap_or(shape / mean))? })
+}
+
+fn categorical(options: &ModelOptions, column: &ColumnSummary, n_levels: Option<usize>) -> Result<ColumnLaw> {
+    let n_levels = n_levels.unwrap_or(column.max.max(0.0) as usize + 1).max(1);
+    let smoothing = positive("--gamma", options.smoothing.unwrap_or(1.0 / n_levels as f64))?;
+    Ok(ColumnLaw::Categorical { smoothing, n_levels })
+}
+
+fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut Gathered) {
+    let has = |law| laws.contains(&law);
+    let mut tell = |name: &str, value: &str, why: &str| {
+        if !options.gives(name) {
+            gathered.tell(name, value.to_owned(), why);
+        }
+    };
+    if has(ColumnFamily::Gaussian) {
+        tell("m0", "the mean of each column", "clusters lie about the middle of the data");
+        tell("kappa0", "0.01", "a hundredth of a row: where a cluster lies is hardly known beforehand");
+        tell("a0", "1", "gaussian columns: two rows' worth of knowledge of a variance");
+        tell(
+            "b0",
+            "0.3 of each column's variance",
+            "clusters are expected to have about 3 tenths of the variance of the data",
+        );
+    }
+    if has(ColumnFamily::Bernoulli) {
+        tell("a0, b0", "the shares of 1 and of 0", "bernoulli columns: as much as one row like the data");
+    }
+    if has(ColumnFamily::Poisson) {
+        tell("a0, b0", "1 and 1 over the mean", "poisson columns: as much as one row like the data");
+    }
+    if has(ColumnFamily::Categorical) {
+        tell("gamma", "1 over the number of levels", "categorical columns: as much as one row, spread over all levels");
+    }
+}

@@ -1,0 +1,134 @@
+use super::*;
+use crate::rows::{CountTable, Shard, Table};
+
+fn numbers() -> Survey {
+    Survey::of(&Shard::of_table(Table::from_f64(2, vec![1.0, 10.0, 3.0, 30.0])))
+}
+
+fn counts() -> Survey {
+    let mut table = CountTable::new(4);
+    table.push_row([(0, 2), (3, 4)]);
+    table.push_row([(1, 2)]);
+    Survey::of(&Shard::of_table(Table::Counts(table)))
+}
+
+fn fixed() -> ModelOptions {
+    ModelOptions { covariance: Some(Covariance::Fixed), ..ModelOptions::default() }
+}
+
+fn survey(n_columns: usize, cells: Vec<f64>) -> Survey {
+    Survey::of(&Shard::of_table(Table::from_f64(n_columns, cells)))
+}
+
+fn name_of(options: &ModelOptions, survey: &Survey) -> &'static str {
+    Model::resolve(options, survey).unwrap().described().name()
+}
+
+fn problem_of(options: &ModelOptions, survey: &Survey) -> String {
+    let error = Model::resolve(options, survey).unwrap_err();
+    format!("{error} ({})", error.hint().unwrap())
+}
+
+#[test]
+fn what_is_left_out_comes_from_the_data() {
+    let Model::GaussianFixed(family) = Model::resolve(&fixed(), &numbers()).unwrap() else {
+        panic!("a fixed covariance was asked for")
+    };
+    assert_eq!(family.prior_mean, [2.0, 20.0]);
+    let pooled = ((1.0f64 + 100.0) / 2.0).sqrt();
+    assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 2.0).abs() < 1e-12);
+    let model = Model::resolve(&ModelOptions::default(), &counts()).unwrap();
+    assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 1.0, n_words: 4 }));
+}
+
+#[test]
+fn a_wrong_option_names_itself_its_value_and_the_way_out() {
+    let zero = ModelOptions { noise_sd: Some(0.0), ..fixed() };
+    let error = Model::resolve(&zero, &numbers()).unwrap_err();
+    assert_eq!(error.to_string(), "--sigma must be a positive number, got 0");
+    assert!(error.hint().unwrap().contains("leave --sigma out"));
+    assert_eq!(Alpha::fixed(-1.0).unwrap_err().to_string(), "--alpha must be a positive number, got -1");
+    let degrees = ModelOptions { degrees: Some(1.0), ..ModelOptions::default() };
+    assert!(problem_of(&degrees, &numbers()).contains("--nu0 must be larger than 1"));
+}
+
+#[test]
+fn a_parameter_of_another_family_is_an_error() {
+    let gamma = ModelOptions { smoothing: Some(1.0), ..ModelOptions::default() };
+    let problem = problem_of(&gamma, &numbers());
+    assert!(problem.contains("--gamma is no parameter of --family gaussian --covariance full"), "{problem}");
+    let sigma = ModelOptions { noise_sd: Some(1.0), ..ModelOptions::default() };
+    assert!(Model::resolve(&sigma, &counts()).is_err());
+    let covariance = ModelOptions { family: Some(FamilyName::Bernoulli), ..fixed() };
+    assert!(problem_of(&covariance, &numbers()).contains("--covariance belongs to --family gaussian"));
+}
+
+#[test]
+fn the_family_is_chosen_by_what_the_rows_look_like() {
+    let auto = ModelOptions::default();
+    let wide = |n_columns: usize| survey(n_columns, (0..3 * n_columns).map(|i| (i * i % 13) as f64 - 4.5).collect());
+    assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS)), "gaussian, covariance full");
+    assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS + 1)), "gaussian, covariance diagonal");
+    assert_eq!(name_of(&auto, &survey(2, vec![1.5, f64::NAN, 3.0, 4.0])), "gaussian, covariance diagonal");
+    assert_eq!(name_of(&auto, &survey(2, vec![0.0, 1.0, 1.0, 0.0])), "bernoulli");
+    assert_eq!(name_of(&auto, &survey(2, vec![0.0, 7.5, 1.0, -2.5])), "mixed");
+    assert_eq!(name_of(&auto, &survey(3, vec![0.6, 0.8, 0.0, 0.0, 0.6, -0.8])), "vmf");
+    assert_eq!(
+        name_of(&ModelOptions { noise_sd: Some(1.0), ..auto.clone() }, &numbers()),
+        "gaussian, covariance fixed"
+    );
+    let text = |n_levels: Vec<Option<usize>>| ModelOptions {
+        columns: ColumnOptions { n_levels, ..ColumnOptions::default() },
+        ..ModelOptions::default()
+    };
+    assert_eq!(name_of(&text(vec![Some(2), None]), &survey(2, vec![0.0, 7.5, 1.0, -2.5])), "mixed");
+    assert_eq!(name_of(&text(vec![Some(2), Some(3)]), &survey(2, vec![0.0, 2.0, 1.0, 0.0])), "categorical");
+    let (_, choices) = Model::explain(&auto, &numbers()).unwrap();
+    let names: Vec<&str> = choices.iter().map(|choice| choice.name.as_str()).collect();
+    assert_eq!(names, ["family", "covariance", "kappa0", "nu0", "psi0", "m0"]);
+}
+
+#[test]
+fn what_a_family_cannot_hold_is_refused_with_the_way_out() {
+    let holes = survey(2, vec![1.5, f64::NAN, 3.0, 4.0, 5.0, f64::NAN]);
+    let full = ModelOptions { covariance: Some(Covariance::Full), ..ModelOptions::default() };
+    let problem = problem_of(&full, &holes);
+    assert!(problem.contains("missing in column 2 (2)") && problem.contains("--covariance diagonal"), "{problem}");
+    let vmf = ModelOptions { family: Some(FamilyName::Vmf), ..ModelOptions::default() };
+    let problem = problem_of(&vmf, &numbers());
+    assert!(problem.contains("from 10.0499 to 30.1496") && problem.contains("--normalize"), "{problem}");
+    for (family, expected) in [(FamilyName::Bernoulli, "zeros and ones"), (FamilyName::Poisson, "counts")] {
+        let options = ModelOptions { family: Some(family), ..ModelOptions::default() };
+        let problem = problem_of(&options, &survey(1, vec![0.5, 1.0]));
+        assert!(problem.contains("column 1 holds numbers from 0.5 to 1") && problem.contains(expected), "{problem}");
+    }
+    let named = |families: Vec<(String, ColumnFamily)>| ModelOptions {
+        columns: ColumnOptions { names: vec!["age".into(), "kind".into()], n_levels: vec![None, Some(2)], families },
+        ..ModelOptions::default()
+    };
+    let cells = survey(2, vec![30.5, 0.0, 41.0, 1.0]);
+    assert_eq!(name_of(&named(vec![("age".into(), ColumnFamily::Gaussian)]), &cells), "mixed");
+    let problem = problem_of(&named(vec![("weight".into(), ColumnFamily::Gaussian)]), &cells);
+    assert!(problem.contains("\"weight\"") && problem.contains("age, kind"), "{problem}");
+    let problem = problem_of(&named(vec![("kind".into(), ColumnFamily::Gaussian)]), &cells);
+    assert!(problem.contains("column kind holds text"), "{problem}");
+    let gaussian = ModelOptions { family: Some(FamilyName::Gaussian), ..named(Vec::new()) };
+    assert!(problem_of(&gaussian, &cells).contains("column kind holds text"));
+}
+
+#[test]
+fn the_unit_of_a_column_does_not_matter() {
+    let cells: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64 - 3.0).collect();
+    // a power of two, so that nothing is rounded
+    let scaled: Vec<f64> = cells.iter().enumerate().map(|(i, x)| if i % 2 == 0 { x * 1024.0 } else { *x }).collect();
+    for covariance in [Covariance::Diagonal, Covariance::Full] {
+        let options = ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
+        let rows = [cells.clone(), scaled.clone()].map(|cells| Shard::of_table(Table::from_f64(2, cells)));
+        let stats = rows.map(|rows| {
+            let model = Model::resolve(&options, &Survey::of(&rows)).unwrap();
+            let labels = vec![0; 20];
+            with_family!(&model, family => crate::sweep::reference::contributions(family, &rows, &labels, 1))
+        });
+        assert_eq!(stats[0], stats[1]);
+    }
+}
