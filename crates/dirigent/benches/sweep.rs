@@ -1,6 +1,6 @@
 //! `make bench`: the sweep, its slow twin and the bare limit beside one another, in one run and one table.
 //!
-//! The limit of a Gaussian sweep is the matrix product of the same shape, in batches that stay in the cache; that of a multinomial sweep
+//! The limit of a Gaussian sweep is the matrix product of the same shape (with full covariances: of as many multiplications), in batches that stay in the cache; that of a multinomial sweep
 //! is reading the table entries it needs.
 #![allow(clippy::print_stdout)] // the table is what this program is for
 
@@ -29,7 +29,9 @@ fn main() {
         let slow_case = Case::new(name, shape, rows_of(shape) / 20);
         let fast = sweep(&mut criterion, "sweep", &case, Some(Kernel::best()));
         let limit = match shape {
-            Shape::Gaussian(..) => product(&mut criterion, &case),
+            Shape::Gaussian(..) => product(&mut criterion, &case, case.n_components),
+            // as many multiplications as triangles have
+            Shape::Full(columns, components, _) => product(&mut criterion, &case, components * (columns + 1) / 2),
             Shape::Multinomial(..) => reading(&mut criterion, &case),
         };
         let slow = sweep(&mut criterion, "twin", &slow_case, None);
@@ -42,6 +44,7 @@ fn main() {
 fn rows_of(shape: Shape) -> usize {
     match shape {
         Shape::Gaussian(columns, components, _) => (400_000_000 / (columns * components)).clamp(1_000, 100_000),
+        Shape::Full(columns, components, _) => (400_000_000 / (columns * columns * components)).clamp(1_000, 100_000),
         Shape::Multinomial(_, components) => 1_000_000 / components,
     }
 }
@@ -56,9 +59,9 @@ fn sweep(criterion: &mut Criterion, kind: &str, case: &Case, kernel: Option<Kern
     })
 }
 
-/// Nanoseconds a row of the product with a table of means.
-fn product(criterion: &mut Criterion, case: &Case) -> Option<f64> {
-    let (d, k) = (case.n_columns, case.n_components);
+/// Nanoseconds a row of the product with a table of so many means.
+fn product(criterion: &mut Criterion, case: &Case, n_means: usize) -> Option<f64> {
+    let (d, k) = (case.n_columns, n_means);
     let rows: Vec<f32> = case
         .shard
         .rows()

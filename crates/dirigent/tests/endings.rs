@@ -116,7 +116,7 @@ fn every_method_ends_by_itself_soon_after_it_has_settled() {
         assert_eq!(log.cycles.len() as u64, outcome.cycles);
         let max = Cycles::Auto { max: 5 };
         let cut = match options {
-            MethodOptions::Cgs(options) => MethodOptions::Cgs(CgsOptions { cycles: max, ..options, first_cycle: 0 }),
+            MethodOptions::Cgs(options) => MethodOptions::Cgs(CgsOptions { cycles: max, ..options }),
             MethodOptions::Distributed(mut options) => {
                 options.coordinator.cycles = max;
                 MethodOptions::Distributed(options)

@@ -4,7 +4,9 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{Distance, Enumeration, crp_law_of_k, shard_of, tiny_gaussian, tiny_multinomial};
+use common::{
+    Distance, Enumeration, crp_law_of_k, shard_of, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial,
+};
 use dirigent::family::Family;
 use dirigent::method::cgs::Chain;
 use dirigent::model::{Alpha, Model};
@@ -63,6 +65,14 @@ fn multinomial_cgs_draws_from_the_posterior_over_all_partitions() {
     let (model, shard) = tiny_multinomial();
     assert_exact(&model, &shard, 0.7);
     assert_exact(&model, &shard, 2.5);
+}
+
+#[test]
+fn full_gaussian_cgs_draws_from_the_posterior_over_all_partitions() {
+    for (model, shard) in [tiny_full(), tiny_full_wide()] {
+        assert_exact(&model, &shard, 0.7);
+        assert_exact(&model, &shard, 2.5);
+    }
 }
 
 /// The same partition, numbered by first appearance.
@@ -127,4 +137,12 @@ fn multinomial_labels_follow_the_prior_when_documents_are_redrawn() {
     let (model, shard) = tiny_multinomial();
     let Model::Multinomial(family) = &model else { unreachable!() };
     assert_geweke(&model, family, shard, 1.5);
+}
+
+#[test]
+fn full_gaussian_labels_follow_the_prior_when_rows_are_redrawn() {
+    for (model, shard) in [tiny_full(), tiny_full_wide()] {
+        let Model::GaussianFull(family) = &model else { unreachable!() };
+        assert_geweke(&model, family, shard, 1.5);
+    }
 }

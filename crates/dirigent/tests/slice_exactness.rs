@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Enumeration, tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::{Draws, Observer};
@@ -214,6 +214,14 @@ fn without_gaps(labels: &[u32]) -> Vec<u32> {
         }
     };
     labels.iter().map(|&label| number(label)).collect()
+}
+
+#[test]
+fn full_gaussian_slices_draw_from_the_posterior_over_all_partitions() {
+    for tiny in [tiny_full(), tiny_full_wide()] {
+        assert!(error_of(&tiny, 0.7, Variant::Right) < BOUND);
+        assert!(error_of(&tiny, 2.5, Variant::Right) < BOUND);
+    }
 }
 
 #[test]

@@ -3,10 +3,10 @@
 
 pub mod product;
 
-use dirigent::family::{Family, GaussianFixed, Multinomial};
+use dirigent::family::{Conjugate, Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow};
 use dirigent::model::Model;
 use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{CountTable, Shard, Table};
+use dirigent::rows::{CountTable, Row, Shard, Table};
 use dirigent::stats::{Stats, Sums};
 use dirigent::sweep::{Kernel, Sampler, reference_sampler, sampler};
 
@@ -31,15 +31,21 @@ pub struct Case {
 pub enum Shape {
     /// Columns, components, and the standard deviation of the centres in units of the noise.
     Gaussian(usize, usize, f64),
+    /// The same with covariances to be found: columns, components, and the standard deviation of the centres.
+    Full(usize, usize, f64),
     /// Words and components.
     Multinomial(usize, usize),
 }
 
-pub const SHAPES: [(&str, Shape); 6] = [
+pub const SHAPES: [(&str, Shape); 10] = [
     ("gaussian D=2 K=50", Shape::Gaussian(2, 50, 10.0)),
     ("gaussian D=48 K=1000", Shape::Gaussian(48, 1000, 1.0)),
     ("gaussian D=48 K=10000", Shape::Gaussian(48, 10_000, 1.0)),
     ("gaussian D=384 K=1000", Shape::Gaussian(384, 1000, 1.0)),
+    ("full D=2 K=6", Shape::Full(2, 6, 10.0)),
+    ("full D=8 K=50", Shape::Full(8, 50, 3.0)),
+    ("full D=32 K=50", Shape::Full(32, 50, 1.0)),
+    ("full D=128 K=20", Shape::Full(128, 20, 1.0)),
     ("multinomial V=9866 K=160", Shape::Multinomial(9866, 160)),
     ("multinomial V=9866 K=1000", Shape::Multinomial(9866, 1000)),
 ];
@@ -50,6 +56,9 @@ impl Case {
         match shape {
             Shape::Gaussian(n_columns, n_components, spread) => {
                 gaussian(name, n_columns, n_components, spread, n_rows, &mut rng)
+            }
+            Shape::Full(n_columns, n_components, spread) => {
+                full(name, n_columns, n_components, spread, n_rows, &mut rng)
             }
             Shape::Multinomial(n_words, n_components) => multinomial(name, n_words, n_components, n_rows, &mut rng),
         }
@@ -94,6 +103,52 @@ fn gaussian(
         family.add_row(row, &mut components[label as usize]);
     }
     Case { name, n_columns, n_components, model: Model::GaussianFixed(family), shard, labels, components }
+}
+
+/// Covariances from an inverse Wishart of two degrees more than columns, centres N(0, `spread`²), sizes uniform on all there are.
+fn full(
+    name: &'static str,
+    n_columns: usize,
+    n_components: usize,
+    spread: f64,
+    n_rows: usize,
+    rng: &mut Stream,
+) -> Case {
+    let upper = (0..n_columns).flat_map(|i| (i..n_columns).map(move |j| if i == j { 1.0 } else { 0.0 }));
+    let family = GaussianFull {
+        offset: vec![0.0; n_columns],
+        scale: vec![1.0; n_columns],
+        prior_mean: vec![0.0; n_columns],
+        prior_rows: 0.01,
+        degrees: n_columns as f64 + 2.0,
+        prior_scale: upper.collect(),
+    };
+    let params: Vec<Vec<f64>> = (0..n_components)
+        .map(|_| {
+            let mut params = family.sample_params(&family.empty_stats(), rng);
+            params[..n_columns].iter_mut().for_each(|x| *x = spread * rng.normal());
+            params
+        })
+        .collect();
+    let shares = rng.log_dirichlet(&vec![1.0; n_components]);
+    let draw = |label: usize, rng: &mut Stream| {
+        let OwnedRow::Numbers(row) = family.sample_row(&params[label], Row::F64(&[]), rng) else { unreachable!() };
+        row.into_iter().map(|x| x as f32)
+    };
+    let mut components = vec![family.empty_stats(); n_components];
+    for (label, stats) in components.iter_mut().enumerate() {
+        for _ in 0..OTHERS {
+            let row: Vec<f32> = draw(label, rng).collect();
+            family.add_row(Row::F32(&row), stats);
+        }
+    }
+    let labels: Vec<u32> = (0..n_rows).map(|_| rng.categorical(&shares) as u32).collect();
+    let cells: Vec<f32> = labels.iter().flat_map(|&label| draw(label as usize, rng).collect::<Vec<_>>()).collect();
+    let shard = Shard::of_table(Table::from_f32(n_columns, cells));
+    for (row, &label) in shard.rows().zip(&labels) {
+        family.add_row(row, &mut components[label as usize]);
+    }
+    Case { name, n_columns, n_components, model: Model::GaussianFull(family), shard, labels, components }
 }
 
 fn multinomial(name: &'static str, n_words: usize, n_components: usize, n_rows: usize, rng: &mut Stream) -> Case {

@@ -17,8 +17,10 @@ pub use columns::{Column, ColumnLaw, Columns, ColumnsKind};
 pub use described::{Described, NamedArray};
 pub use gaussian_fixed::GaussianFixed;
 pub use gaussian_full::GaussianFull;
+pub(crate) use gaussian_full::add_moments;
 pub use multinomial::Multinomial;
 pub use vmf::VonMisesFisher;
+pub(crate) use wishart::{Posterior, log_height};
 
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;

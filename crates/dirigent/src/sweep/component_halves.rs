@@ -48,11 +48,13 @@ impl<C: LocalComponent> ComponentHalves<C> {
         self.halves.extend(halves.iter().map(take));
     }
 
+    #[inline(always)]
     pub(super) fn counts(&self, slot: usize) -> [i64; 2] {
         self.halves[slot].each_ref().map(C::count)
     }
 
     /// Log-weights of both halves for a row, which is taken out of one.
+    #[inline(always)]
     pub(super) fn log_weights(
         &self,
         shared: &C::Shared,
@@ -63,6 +65,7 @@ impl<C: LocalComponent> ComponentHalves<C> {
         Half::BOTH.map(|half| self.halves[slot][half.ix()].log_weight(shared, row, taken_out == Some(half)))
     }
 
+    #[inline(always)]
     pub(super) fn change(&mut self, shared: &C::Shared, row: &C::Row, slot: usize, half: Half, sign: i64) {
         self.halves[slot][half.ix()].change(shared, row, sign);
     }

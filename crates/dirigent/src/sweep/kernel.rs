@@ -231,6 +231,17 @@ pub(crate) fn log_mantissa<A: Arithmetic>(x: f32) -> f32 {
     A::mul_add(p, u, if high { std::f32::consts::LN_2 } else { 0.0 })
 }
 
+/// ln(1 + x) for x ≥ 0; the relative error is below 6e-7, however small x is. Infinity counts as 2¹²⁸.
+#[inline(always)]
+pub(crate) fn log_one_plus<A: Arithmetic>(x: f32) -> f32 {
+    let sum = 1.0 + x;
+    let exponent = (sum.to_bits() >> 23) as i32 - 127;
+    let mantissa = f32::from_bits((sum.to_bits() & 0x007f_ffff) | 0x3f80_0000);
+    // what the sum has lost of x; above 2 that is nothing beside the logarithm
+    let lost = if sum < 2.0 { x - (sum - 1.0) } else { 0.0 };
+    A::mul_add(exponent as f32, std::f32::consts::LN_2, log_mantissa::<A>(mantissa) + lost)
+}
+
 /// Asks for the cache line of something that will be read soon.
 #[inline(always)]
 pub(crate) fn prefetch<T>(soon: &T) {
@@ -304,6 +315,30 @@ mod tests {
             for (x, y) in inputs.iter().zip(&outputs) {
                 let error = (f64::from(*y) - libm::log(f64::from(*x))).abs();
                 assert!(error < 2e-7, "{kernel}: ln({x}) = {y}, off by {error}");
+            }
+        }
+    }
+
+    struct LogOnePlusOf<'a>(&'a mut [f32]);
+
+    impl Task for LogOnePlusOf<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<A: Arithmetic>(self) {
+            self.0.iter_mut().for_each(|x| *x = log_one_plus::<A>(*x));
+        }
+    }
+
+    #[test]
+    fn log_one_plus_is_accurate_from_the_tiniest_to_the_largest_on_every_kernel() {
+        let inputs: Vec<f32> = (0..f32::MAX.to_bits()).step_by(1009).map(f32::from_bits).collect();
+        for kernel in ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            let mut outputs = inputs.clone();
+            run(kernel, LogOnePlusOf(&mut outputs));
+            for (x, y) in inputs.iter().zip(&outputs) {
+                let exact = libm::log1p(f64::from(*x));
+                let error = (f64::from(*y) - exact).abs();
+                assert!(error <= 6e-7 * exact + 1e-44, "{kernel}: ln(1 + {x}) = {y}, off by {error}");
             }
         }
     }

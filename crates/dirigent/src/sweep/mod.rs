@@ -5,10 +5,14 @@
 //! slow, obvious sampler that works for every family and that every fast one is compared with.
 
 mod batch;
-#[expect(dead_code, reason = "for the families to come")]
 mod component_halves;
 mod document;
 mod draw;
+mod full_component;
+mod full_narrow;
+mod full_panel;
+mod full_tiles;
+mod full_wide;
 mod gaussian_halves;
 mod gaussian_narrow;
 mod gaussian_wide;
@@ -32,7 +36,7 @@ pub use predict::Prediction;
 
 use batch::Batched;
 
-use crate::family::{Conjugate, GaussianFixed};
+use crate::family::{Conjugate, GaussianFixed, GaussianFull};
 use crate::halves::Half;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
@@ -113,7 +117,14 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
             5..=8 => narrow::<8>(family, shard, kernel),
             _ => Box::new(Batched::new(gaussian_wide::GaussianWideScorer::new(family.clone()), shard, kernel)),
         },
-        Model::GaussianFull(family) => Box::new(reference::Reference::new(family.clone(), shard)),
+        Model::GaussianFull(family) => match family.n_columns() {
+            1 => full_narrow::<1>(family, shard, kernel),
+            2 => full_narrow::<2>(family, shard, kernel),
+            3 => full_narrow::<3>(family, shard, kernel),
+            4 => full_narrow::<4>(family, shard, kernel),
+            5..=8 => full_narrow::<8>(family, shard, kernel),
+            _ => Box::new(Batched::new(full_wide::FullWideScorer::new(family.clone()), shard, kernel)),
+        },
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
@@ -124,6 +135,10 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
 
 fn narrow<const D: usize>(family: &GaussianFixed, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
     Box::new(Batched::new(gaussian_narrow::GaussianNarrowScorer::<D>::new(family.clone()), shard, kernel))
+}
+
+fn full_narrow<const D: usize>(family: &GaussianFull, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
+    Box::new(Batched::new(full_narrow::FullNarrowScorer::<D>::new(family.clone()), shard, kernel))
 }
 
 /// The slow twin of [`sampler`].

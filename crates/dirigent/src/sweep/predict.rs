@@ -233,6 +233,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::reference::Reference;
+    use super::super::tests::full::full_state;
     use super::super::tests::{State, gaussian_state, kernels, multinomial_state};
     use super::super::{Kernel, Sampler, sampler};
     use crate::family::{Family, OwnedRow, table_of_rows};
@@ -285,6 +286,18 @@ mod tests {
             for d in [d, 1 + d % 8] {
                 let state = gaussian_state(d, k, spread, seed);
                 let model = Model::GaussianFixed(state.family.clone());
+                for kernel in kernels() {
+                    let error = error(&state, &model, &going_out(&state.row), kernel);
+                    prop_assert!(error < BOUND, "D = {d}, {kernel}: {error}");
+                }
+            }
+        }
+
+        #[test]
+        fn full_gaussian_predictions_equal_their_twin(d in 1usize..=40, k in 1usize..=60, spread in 0.3f64..8.0, seed: u64) {
+            for d in [d, 1 + d % 8] {
+                let state = full_state(d, k, spread, seed);
+                let model = Model::GaussianFull(state.family.clone());
                 for kernel in kernels() {
                     let error = error(&state, &model, &going_out(&state.row), kernel);
                     prop_assert!(error < BOUND, "D = {d}, {kernel}: {error}");

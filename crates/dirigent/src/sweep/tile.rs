@@ -51,8 +51,9 @@ pub(super) fn tile<A: Arithmetic>(
     total
 }
 
+/// A tile of the product, on top of `sums`.
 #[inline(always)]
-fn multiply_add<A: Arithmetic>(
+pub(super) fn multiply_add<A: Arithmetic>(
     rows: &[[f32; TILE]],
     panel: &[[f32; LANES]],
     mut sums: [[f32; LANES]; TILE],

@@ -169,6 +169,39 @@ pub fn tiny_gaussian() -> (Model, Shard) {
     (Model::GaussianFixed(family), shard_of(2, &rows))
 }
 
+/// Ψ₀ = `psi0` times the identity, about the origin; offset and scale are of no consequence.
+fn full_family(n: usize, prior_rows: f64, degrees: f64, psi0: f64) -> dirigent::family::GaussianFull {
+    // y = (x − offset) / scale, so Ψ₀ in units of y is that of x over the squared scale
+    let scale = 2.0;
+    let upper = (0..n).flat_map(|i| (i..n).map(move |j| if i == j { psi0 / (scale * scale) } else { 0.0 }));
+    dirigent::family::GaussianFull {
+        offset: vec![0.5; n],
+        scale: vec![scale; n],
+        prior_mean: vec![0.0; n],
+        prior_rows,
+        degrees,
+        prior_scale: upper.collect(),
+    }
+}
+
+/// Seven points of the plane, overlapping, with covariances to be found.
+pub fn tiny_full() -> (Model, Shard) {
+    let points = [-2.1, -1.4, -0.3, 0.2, 0.9, 2.2, 2.6];
+    let row = |(ix, x): (usize, &f64)| OwnedRow::Numbers(vec![*x, 0.3 * x + 0.4 * ((ix * 7 % 3) as f64 - 1.0)]);
+    let rows: Vec<_> = points.iter().enumerate().map(row).collect();
+    (Model::GaussianFull(full_family(2, 0.3, 4.0, 0.5)), shard_of(2, &rows))
+}
+
+/// Six points of nine columns: fewer rows than columns.
+pub fn tiny_full_wide() -> (Model, Shard) {
+    let cell = |i: usize, j: usize| {
+        let side = if i % 2 == 1 { 0.8 } else { -0.8 };
+        libm::sin(1.7 * i as f64 + 2.3 * j as f64) + if j % 3 == 0 { side } else { 0.0 }
+    };
+    let rows: Vec<_> = (0..6).map(|i| OwnedRow::Numbers((0..9).map(|j| cell(i, j)).collect())).collect();
+    (Model::GaussianFull(full_family(9, 1.0, 12.0, 5.0)), shard_of(9, &rows))
+}
+
 /// Six short documents with repeats.
 pub fn tiny_multinomial() -> (Model, Shard) {
     let documents: [&[(u32, u32)]; 6] = [

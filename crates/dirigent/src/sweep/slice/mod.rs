@@ -7,6 +7,8 @@
 //! Weights and slices are in double precision. [`Reference`] is the slow twin, for any family.
 
 mod batch;
+mod full_narrow;
+mod full_wide;
 mod gaussian_narrow;
 mod gaussian_wide;
 mod multinomial;
@@ -18,7 +20,7 @@ pub use self::reference::Reference;
 
 use self::batch::Sliced;
 use super::{Kernel, UNASSIGNED};
-use crate::family::{Conjugate, GaussianFixed};
+use crate::family::{Conjugate, GaussianFixed, GaussianFull};
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
 use crate::rows::Shard;
@@ -86,7 +88,14 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
             5..=8 => narrow::<8>(family, shard, kernel),
             _ => Box::new(Sliced::new(gaussian_wide::GaussianWideSlice::new(family.clone()), shard, kernel)),
         },
-        Model::GaussianFull(family) => Box::new(Reference::new(family.clone(), shard)),
+        Model::GaussianFull(family) => match family.n_columns() {
+            1 => full_narrow::<1>(family, shard, kernel),
+            2 => full_narrow::<2>(family, shard, kernel),
+            3 => full_narrow::<3>(family, shard, kernel),
+            4 => full_narrow::<4>(family, shard, kernel),
+            5..=8 => full_narrow::<8>(family, shard, kernel),
+            _ => Box::new(Sliced::new(full_wide::FullWideSlice::new(family.clone()), shard, kernel)),
+        },
         Model::Multinomial(family) => {
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
@@ -97,6 +106,10 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
 
 fn narrow<const D: usize>(family: &GaussianFixed, shard: Shard, kernel: Kernel) -> Box<dyn SliceSampler> {
     Box::new(Sliced::new(gaussian_narrow::GaussianNarrowSlice::<D>::new(family.clone()), shard, kernel))
+}
+
+fn full_narrow<const D: usize>(family: &GaussianFull, shard: Shard, kernel: Kernel) -> Box<dyn SliceSampler> {
+    Box::new(Sliced::new(full_narrow::FullNarrowSlice::<D>::new(family.clone()), shard, kernel))
 }
 
 /// The slow twin of [`slice_sampler`].

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::batch::{SliceScorer, Sliced};
+use super::full_narrow::FullNarrowSlice;
+use super::full_wide::FullWideSlice;
 use super::gaussian_narrow::GaussianNarrowSlice;
 use super::gaussian_wide::GaussianWideSlice;
 use super::multinomial::MultinomialSlice;
@@ -89,6 +91,24 @@ fn gaussian_distance<S: SliceScorer>(
     distance(&family, || scorer(family.clone()), &components, &row, n_columns, own, uniform)
 }
 
+fn full_distance<S: SliceScorer>(
+    scorer: impl Fn(GaussianFull) -> S,
+    n_columns: usize,
+    n_components: usize,
+    seed: u64,
+) -> f64 {
+    let mut rng = stream(seed);
+    let family = crate::sweep::tests::full::full_family(n_columns, 0.5, [1.0, 3.0][rng.below(2)]);
+    let components = components(&family, n_components, 0.0001, &mut rng);
+    let own = own_or_none(&mut rng, n_components);
+    let centre = if own == UNASSIGNED { 0 } else { own as usize };
+    let length = family.parameters_len();
+    let params = components.parameters[centre * length..(centre + 1) * length].to_vec();
+    let row = family.sample_row(&params, crate::rows::Row::F64(&[]), &mut rng);
+    let uniform = rng.uniform_positive().powi(8);
+    distance(&family, || scorer(family.clone()), &components, &row, n_columns, own, uniform)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -101,6 +121,13 @@ proptest! {
     #[test]
     fn wide_gaussian_slices_agree_with_their_twin(n_columns in 9usize..150, n_components in 1usize..70, seed: u64) {
         prop_assert!(gaussian_distance(GaussianWideSlice::new, n_columns, n_components, seed) < BOUND);
+    }
+
+    #[test]
+    fn full_gaussian_slices_agree_with_their_twin(n_columns in 9usize..60, n_components in 1usize..70, seed: u64) {
+        prop_assert!(full_distance(FullNarrowSlice::<2>::new, 2, n_components, seed) < BOUND);
+        prop_assert!(full_distance(FullNarrowSlice::<8>::new, 5, n_components, seed) < BOUND);
+        prop_assert!(full_distance(FullWideSlice::new, n_columns, n_components, seed) < BOUND);
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! Components with a full covariance and many columns, as a vector of rows is scored against them: ‖W(x−m)‖² by a product with the triangle W.
+//!
+//! Differences are taken in double precision and rounded then, so that a narrow component far from the offset is scored as well as any. W is in tiles of
+//! [`TILE`] rows, each as long as its last row: the product does hardly more than half of what a square would need.
+
+use super::kernel::{Arithmetic, LANES};
+use super::tile::{TILE, multiply_add};
+use crate::cholesky;
+
+/// A vector of rows, column after column.
+#[derive(Default)]
+pub(super) struct RowVector {
+    columns: Vec<[f64; LANES]>,
+    /// Their differences from the mean of the component being scored.
+    differences: Vec<[f32; LANES]>,
+}
+
+impl RowVector {
+    pub(super) fn new(n_columns: usize) -> Self {
+        Self { columns: vec![[0.0; LANES]; n_columns], differences: vec![[0.0; LANES]; n_columns] }
+    }
+
+    /// Replaces one of the rows.
+    #[inline(always)]
+    pub(super) fn write(&mut self, lane: usize, row: &[f64]) {
+        self.columns.iter_mut().zip(row).for_each(|(column, x)| column[lane] = *x);
+    }
+}
+
+/// The tiles of W of one component after another.
+pub(super) struct Tiles {
+    n_columns: usize,
+    /// Of all components: the columns of a tile together.
+    columns: Vec<[f32; TILE]>,
+}
+
+impl Tiles {
+    pub(super) fn new(n_columns: usize) -> Self {
+        Self { n_columns, columns: Vec::new() }
+    }
+
+    /// The columns of all tiles of a component.
+    fn len_of_component(&self) -> usize {
+        (0..self.n_columns).step_by(TILE).map(|first| (first + TILE).min(self.n_columns)).sum()
+    }
+
+    /// Makes room for so many components.
+    pub(super) fn resize(&mut self, n_components: usize) {
+        self.columns.resize(n_components * self.len_of_component(), [0.0; TILE]);
+    }
+
+    /// Writes the W of a component, a packed lower triangle, times a number.
+    pub(super) fn write(&mut self, component: usize, whitening: &[f64], times: f64) {
+        let length = self.len_of_component();
+        let mut tiles = &mut self.columns[component * length..(component + 1) * length];
+        for first in (0..self.n_columns).step_by(TILE) {
+            let last = (first + TILE).min(self.n_columns);
+            let (tile, rest) = tiles.split_at_mut(last);
+            for i in first..last {
+                for (column, weight) in tile.iter_mut().zip(&whitening[cholesky::row(i)]) {
+                    column[i - first] = (times * weight) as f32;
+                }
+            }
+            tiles = rest;
+        }
+    }
+
+    /// ‖W(x−m)‖² of a vector of rows.
+    #[inline(always)]
+    pub(super) fn squares<A: Arithmetic>(
+        &self,
+        component: usize,
+        length: usize,
+        mean: &[f64],
+        rows: &mut RowVector,
+    ) -> [f32; LANES] {
+        for ((differences, column), mean) in rows.differences.iter_mut().zip(&rows.columns).zip(mean) {
+            for lane in 0..LANES {
+                differences[lane] = (column[lane] - mean) as f32;
+            }
+        }
+        let mut tiles = &self.columns[component * length..(component + 1) * length];
+        let (mut first, mut squares) = (0, [0.0f32; LANES]);
+        while first < self.n_columns {
+            let last = (first + TILE).min(self.n_columns);
+            let (tile, rest) = tiles.split_at(last);
+            let whitened = multiply_add::<A>(tile, &rows.differences[..last], [[0.0; LANES]; TILE]);
+            for whitened in whitened {
+                for lane in 0..LANES {
+                    squares[lane] = A::mul_add(whitened[lane], whitened[lane], squares[lane]);
+                }
+            }
+            (tiles, first) = (rest, last);
+        }
+        squares
+    }
+
+    /// The `length` that [`Tiles::squares`] wants, computed once.
+    pub(super) fn length(&self) -> usize {
+        self.len_of_component()
+    }
+}
