@@ -5,7 +5,6 @@
 //! slow, obvious sampler that works for every family and that every fast one is compared with.
 
 mod batch;
-#[expect(dead_code, reason = "for the families to come")]
 mod component_halves;
 mod document;
 mod draw;
@@ -24,6 +23,10 @@ pub mod slice;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod unit_rows;
+mod vmf;
+mod vmf_component;
+mod vmf_panel;
 mod word_table;
 
 pub use halves::LocalHalves;
@@ -116,7 +119,7 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
-        Model::VonMisesFisher(family) => Box::new(reference::Reference::new(family.clone(), shard)),
+        Model::VonMisesFisher(family) => Box::new(Batched::new(vmf::VmfScorer::new(family.clone()), shard, kernel)),
     }
 }
 
