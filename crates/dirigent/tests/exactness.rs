@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{Distance, Enumeration, crp_law_of_k, shard_of, tiny_gaussian, tiny_multinomial};
+use common::{Distance, Enumeration, crp_law_of_k, shard_of, tiny_directions, tiny_gaussian, tiny_multinomial};
 use dirigent::family::Family;
 use dirigent::method::cgs::Chain;
 use dirigent::model::{Alpha, Model};
@@ -63,6 +63,15 @@ fn multinomial_cgs_draws_from_the_posterior_over_all_partitions() {
     let (model, shard) = tiny_multinomial();
     assert_exact(&model, &shard, 0.7);
     assert_exact(&model, &shard, 2.5);
+}
+
+/// Three columns are scored in double precision, forty in single.
+#[test]
+fn cgs_of_directions_draws_from_the_posterior_over_all_partitions() {
+    for (model, shard) in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 30.0, 10.0)] {
+        assert_exact(&model, &shard, 0.7);
+        assert_exact(&model, &shard, 2.5);
+    }
 }
 
 /// The same partition, numbered by first appearance.
@@ -127,4 +136,12 @@ fn multinomial_labels_follow_the_prior_when_documents_are_redrawn() {
     let (model, shard) = tiny_multinomial();
     let Model::Multinomial(family) = &model else { unreachable!() };
     assert_geweke(&model, family, shard, 1.5);
+}
+
+#[test]
+fn labels_follow_the_prior_when_directions_are_redrawn() {
+    for (model, shard) in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 10.0, 5.0)] {
+        let Model::VonMisesFisher(family) = &model else { unreachable!() };
+        assert_geweke(&model, family, shard, 1.5);
+    }
 }
