@@ -1,6 +1,7 @@
 //! `make bench`: the sweep, its slow twin and the bare limit beside one another, in one run and one table.
 //!
-//! The limit of a Gaussian sweep is the matrix product of the same shape (with full covariances: of as many multiplications), in batches that stay in the cache; that of a multinomial sweep
+//! The limit of a sweep over dense rows is the matrix product of the same shape (with full covariances: of as many multiplications), in batches that
+//! stay in the cache; that of a multinomial sweep
 //! is reading the table entries it needs.
 #![allow(clippy::print_stdout)] // the table is what this program is for
 
@@ -29,7 +30,7 @@ fn main() {
         let slow_case = Case::new(name, shape, rows_of(shape) / 20);
         let fast = sweep(&mut criterion, "sweep", &case, Some(Kernel::best()));
         let limit = match shape {
-            Shape::Gaussian(..) => product(&mut criterion, &case, case.n_components),
+            Shape::Gaussian(..) | Shape::Directions(..) => product(&mut criterion, &case, case.n_components),
             // as many multiplications as triangles have
             Shape::Full(columns, components, _) => product(&mut criterion, &case, components * (columns + 1) / 2),
             Shape::Multinomial(..) => reading(&mut criterion, &case),
@@ -43,8 +44,10 @@ fn main() {
 
 fn rows_of(shape: Shape) -> usize {
     match shape {
-        Shape::Gaussian(columns, components, _) => (400_000_000 / (columns * components)).clamp(1_000, 100_000),
         Shape::Full(columns, components, _) => (400_000_000 / (columns * columns * components)).clamp(1_000, 100_000),
+        Shape::Gaussian(columns, components, _) | Shape::Directions(columns, components, _) => {
+            (400_000_000 / (columns * components)).clamp(1_000, 100_000)
+        }
         Shape::Multinomial(_, components) => 1_000_000 / components,
     }
 }
@@ -67,7 +70,7 @@ fn product(criterion: &mut Criterion, case: &Case, n_means: usize) -> Option<f64
         .rows()
         .flat_map(|row| match row {
             Row::F32(numbers) => numbers.to_vec(),
-            _ => unreachable!("the Gaussian cases are singles"),
+            _ => unreachable!("the dense cases are singles"),
         })
         .collect();
     let mut product = Product::new(d, k);

@@ -52,7 +52,17 @@ fn model() -> Model {
 
 fn cgs(cycles: Cycles, draws: Option<Draws>, time_limit: Option<f64>) -> MethodOptions {
     let (alpha, kernel) = (Alpha::Fixed(1.0), Kernel::best());
-    MethodOptions::Cgs(CgsOptions { cycles, time_limit, alpha, seed: 3, chain: 0, draws, kernel, start: None, first_cycle: 0 })
+    MethodOptions::Cgs(CgsOptions {
+        cycles,
+        time_limit,
+        alpha,
+        seed: 3,
+        chain: 0,
+        draws,
+        kernel,
+        start: None,
+        first_cycle: 0,
+    })
 }
 
 fn distributed(

@@ -5,7 +5,8 @@ mod common;
 use std::collections::HashMap;
 
 use common::{
-    Distance, Enumeration, crp_law_of_k, shard_of, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial,
+    Distance, Enumeration, crp_law_of_k, shard_of, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian,
+    tiny_multinomial,
 };
 use dirigent::family::Family;
 use dirigent::method::cgs::Chain;
@@ -70,6 +71,15 @@ fn multinomial_cgs_draws_from_the_posterior_over_all_partitions() {
 #[test]
 fn full_gaussian_cgs_draws_from_the_posterior_over_all_partitions() {
     for (model, shard) in [tiny_full(), tiny_full_wide()] {
+        assert_exact(&model, &shard, 0.7);
+        assert_exact(&model, &shard, 2.5);
+    }
+}
+
+/// Three columns are scored in double precision, forty in single.
+#[test]
+fn cgs_of_directions_draws_from_the_posterior_over_all_partitions() {
+    for (model, shard) in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 30.0, 10.0)] {
         assert_exact(&model, &shard, 0.7);
         assert_exact(&model, &shard, 2.5);
     }
@@ -143,6 +153,14 @@ fn multinomial_labels_follow_the_prior_when_documents_are_redrawn() {
 fn full_gaussian_labels_follow_the_prior_when_rows_are_redrawn() {
     for (model, shard) in [tiny_full(), tiny_full_wide()] {
         let Model::GaussianFull(family) = &model else { unreachable!() };
+        assert_geweke(&model, family, shard, 1.5);
+    }
+}
+
+#[test]
+fn labels_follow_the_prior_when_directions_are_redrawn() {
+    for (model, shard) in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 10.0, 5.0)] {
+        let Model::VonMisesFisher(family) = &model else { unreachable!() };
         assert_geweke(&model, family, shard, 1.5);
     }
 }

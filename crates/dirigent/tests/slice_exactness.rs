@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Enumeration, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::{Draws, Observer};
@@ -230,5 +230,12 @@ fn the_short_cuts_of_a_slice_sampler_are_found_out() {
         assert!(error_of(&tiny, 0.7, Variant::Right) < BOUND);
         assert!(error_of(&tiny, 0.7, Variant::TextbookSticks) > 1.5 * BOUND);
         assert!(error_of(&tiny, 0.7, Variant::PreviousSlice) > 1.5 * BOUND);
+    }
+}
+
+#[test]
+fn slices_of_directions_draw_from_the_posterior_over_all_partitions() {
+    for tiny in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 30.0, 10.0)] {
+        assert!(error_of(&tiny, 0.7, Variant::Right) < BOUND);
     }
 }

@@ -1,9 +1,10 @@
 //! The shapes that are measured: a worker's shard of a few thousand rows against components that hold many more.
 #![allow(dead_code, unreachable_pub)] // each benchmark uses its part
 
+pub mod drawn;
 pub mod product;
 
-use dirigent::family::{Conjugate, Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow};
+use dirigent::family::{Conjugate, Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow, VonMisesFisher};
 use dirigent::model::Model;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{CountTable, Row, Shard, Table};
@@ -35,9 +36,11 @@ pub enum Shape {
     Full(usize, usize, f64),
     /// Words and components.
     Multinomial(usize, usize),
+    /// Columns, components and concentration.
+    Directions(usize, usize, f64),
 }
 
-pub const SHAPES: [(&str, Shape); 10] = [
+pub const SHAPES: [(&str, Shape); 12] = [
     ("gaussian D=2 K=50", Shape::Gaussian(2, 50, 10.0)),
     ("gaussian D=48 K=1000", Shape::Gaussian(48, 1000, 1.0)),
     ("gaussian D=48 K=10000", Shape::Gaussian(48, 10_000, 1.0)),
@@ -48,6 +51,8 @@ pub const SHAPES: [(&str, Shape); 10] = [
     ("full D=128 K=20", Shape::Full(128, 20, 1.0)),
     ("multinomial V=9866 K=160", Shape::Multinomial(9866, 160)),
     ("multinomial V=9866 K=1000", Shape::Multinomial(9866, 1000)),
+    ("vmf D=64 K=100", Shape::Directions(64, 100, 100.0)),
+    ("vmf D=384 K=500", Shape::Directions(384, 500, 400.0)),
 ];
 
 impl Case {
@@ -61,6 +66,12 @@ impl Case {
                 full(name, n_columns, n_components, spread, n_rows, &mut rng)
             }
             Shape::Multinomial(n_words, n_components) => multinomial(name, n_words, n_components, n_rows, &mut rng),
+            Shape::Directions(n_columns, n_components, concentration) => {
+                let mut prior_direction = vec![0.0; n_columns];
+                prior_direction[0] = 1.0;
+                let family = VonMisesFisher { concentration, prior_direction, prior_strength: 0.0 };
+                drawn::case_of(name, Model::VonMisesFisher(family), n_components, n_rows, Row::F64(&[]))
+            }
         }
     }
 

@@ -28,6 +28,10 @@ pub mod slice;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod unit_rows;
+mod vmf;
+mod vmf_component;
+mod vmf_panel;
 mod word_table;
 
 pub use halves::LocalHalves;
@@ -129,7 +133,7 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
         Model::Columns(family) => Box::new(reference::Reference::new(family.clone(), shard)),
-        Model::VonMisesFisher(family) => Box::new(reference::Reference::new(family.clone(), shard)),
+        Model::VonMisesFisher(family) => Box::new(Batched::new(vmf::VmfScorer::new(family.clone()), shard, kernel)),
     }
 }
 

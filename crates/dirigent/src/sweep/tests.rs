@@ -10,10 +10,11 @@ use super::gaussian_narrow::GaussianNarrowScorer;
 use super::gaussian_wide::GaussianWideScorer;
 use super::multinomial::MultinomialScorer;
 use super::reference::conditional;
+use super::vmf::VmfScorer;
 use super::{Kernel, Sampler};
-use crate::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, table_of_rows};
+use crate::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
 use crate::rng::{Role, Seed, Stream};
-use crate::rows::Shard;
+use crate::rows::{Row, Shard};
 use crate::special::log_sum_exp;
 use crate::stats::Stats;
 
@@ -100,6 +101,57 @@ pub(super) fn multinomial_state(n_words: usize, n_components: usize, smoothing: 
     State { family, components, row, n_columns: n_words, own }
 }
 
+/// A direction of so many columns, uniform on the sphere.
+fn random_direction(n_columns: usize, rng: &mut Stream) -> Vec<f64> {
+    let mut direction: Vec<f64> = (0..n_columns).map(|_| rng.normal()).collect();
+    normalise(&mut direction);
+    direction
+}
+
+fn normalise(direction: &mut [f64]) {
+    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    direction.iter_mut().for_each(|x| *x /= length);
+}
+
+pub(super) fn vmf_state(n_columns: usize, n_components: usize, concentration: f64, seed: u64) -> State<VonMisesFisher> {
+    let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
+    let prior_strength = [0.0, 0.3 * concentration, 20.0][rng.below(3)];
+    let family =
+        VonMisesFisher { concentration, prior_direction: random_direction(n_columns, &mut rng), prior_strength };
+    // as single precision rounds them
+    let row_of = |centre: &Vec<f64>, rng: &mut Stream| {
+        let OwnedRow::Numbers(row) = family.sample_row(centre, Row::F64(&[]), rng) else { unreachable!() };
+        row.iter().map(|x| f64::from(*x as f32)).collect::<Vec<f64>>()
+    };
+    let mut centres: Vec<Vec<f64>> = Vec::new();
+    let mut components = Vec::new();
+    for ix in 0..n_components {
+        // every third is a near twin of the one before: then a row is torn between the two
+        let mut centre = if ix % 3 == 2 { centres[ix - 1].clone() } else { random_direction(n_columns, &mut rng) };
+        if ix % 3 == 2 {
+            let width = 0.03 / (concentration * n_columns as f64).sqrt();
+            centre.iter_mut().for_each(|x| *x += width * rng.normal());
+            normalise(&mut centre);
+        }
+        let twin_count = components.last().map_or(1, |stats: &Stats| stats.count);
+        let count = if ix % 6 == 5 { twin_count } else { random_count(&mut rng) }.max(i64::from(ix == 0));
+        let mut stats = family.empty_stats();
+        for _ in 0..count.min(10) {
+            family.add_row(Row::F64(&row_of(&centre, &mut rng)), &mut stats);
+        }
+        if count > 10 {
+            let sums = stats.dense().iter().map(|sum| sum * count as f64 / 10.0).collect();
+            stats = Stats { count, sums: crate::stats::Sums::Dense(sums) };
+        }
+        components.push(stats);
+        centres.push(centre);
+    }
+    let occupied: Vec<usize> = (0..n_components).filter(|&ix| components[ix].count > 0).collect();
+    let own = occupied[rng.below(occupied.len())];
+    let row = OwnedRow::Numbers(row_of(&centres[own], &mut rng));
+    State { family, components, row, n_columns, own }
+}
+
 impl<F: Family> State<F> {
     /// The total variation between the conditionals of the fast scorer and of the slow twin.
     pub(super) fn distance<S: Scorer<Family = F>>(&self, scorer: S, kernel: Kernel) -> f64 {
@@ -161,6 +213,24 @@ proptest! {
             prop_assert!(distance < BOUND, "{kernel}: {distance}");
         }
     }
+
+    #[test]
+    fn directions_equal_their_twin(d in 2usize..=512, k in 1usize..=200, log_tau in -3.0f64..9.0, seed: u64) {
+        let state = vmf_state(d, k, libm::exp(log_tau), seed);
+        for kernel in kernels() {
+            let distance = state.distance(VmfScorer::new(state.family.clone()), kernel);
+            prop_assert!(distance < BOUND, "{kernel}: {distance}");
+        }
+    }
+
+    #[test]
+    fn directions_in_few_columns_equal_their_twin(d in 2usize..=12, k in 1usize..=100, log_tau in -3.0f64..9.0, seed: u64) {
+        let state = vmf_state(d, k, libm::exp(log_tau), seed);
+        for kernel in kernels() {
+            let distance = state.distance(VmfScorer::new(state.family.clone()), kernel);
+            prop_assert!(distance < BOUND, "{kernel}: {distance}");
+        }
+    }
 }
 
 /// Weights are first taken relative to the row's own component, which fails when that is hopeless.
@@ -176,6 +246,29 @@ fn a_row_far_from_its_own_component_equals_its_twin() {
                     _ => state.distance(GaussianWideScorer::new(state.family.clone()), kernel),
                 };
                 assert!(distance < BOUND, "D = {d}, own {own}, {kernel}: {distance}");
+            }
+        }
+    }
+}
+
+/// Rows about other components, and opposite to their own.
+#[test]
+fn a_row_far_from_its_own_direction_equals_its_twin() {
+    for (d, concentration) in [(2, 30.0), (3, 5000.0), (64, 300.0), (384, 2000.0)] {
+        let mut state = vmf_state(d, 40, concentration, 5);
+        for own in (0..40).filter(|&own| state.components[own].count > 0).collect::<Vec<_>>() {
+            state.own = own;
+            let along: Vec<f64> = state.components[own].dense().iter().map(|x| -x).collect();
+            for opposite in [false, true] {
+                if opposite {
+                    let mut row = along.clone();
+                    normalise(&mut row);
+                    state.row = OwnedRow::Numbers(row);
+                }
+                for kernel in kernels() {
+                    let distance = state.distance(VmfScorer::new(state.family.clone()), kernel);
+                    assert!(distance < BOUND, "D = {d}, own {own}, {kernel}: {distance}");
+                }
             }
         }
     }
@@ -205,6 +298,11 @@ fn five_thousand_components_equal_their_twin() {
             _ => state.distance(GaussianWideScorer::new(state.family.clone()), Kernel::best()),
         };
         assert!(distance < BOUND, "D = {d}: {distance}");
+    }
+    for (d, concentration, seed) in [(3, 100.0, 5), (48, 10.0, 6), (512, 600.0, 7)] {
+        let state = vmf_state(d, 5000, concentration, seed);
+        let distance = state.distance(VmfScorer::new(state.family.clone()), Kernel::best());
+        assert!(distance < BOUND, "directions, D = {d}: {distance}");
     }
     let state = multinomial_state(1000, 5000, 0.1, 4);
     let distance = state.distance(MultinomialScorer::new(state.family.clone()), Kernel::best());

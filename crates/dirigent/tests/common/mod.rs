@@ -217,6 +217,25 @@ pub fn tiny_multinomial() -> (Model, Shard) {
     (Model::Multinomial(family), shard_of(5, &rows))
 }
 
+/// Seven directions along an arc, a little beside it in the other columns.
+pub fn tiny_directions(n_columns: usize, concentration: f64, prior_strength: f64) -> (Model, Shard) {
+    let beside = 0.3 / (n_columns as f64).sqrt();
+    let rows: Vec<_> = [-1.5, -1.0, -0.3, 0.2, 0.8, 1.5, 1.9]
+        .iter()
+        .enumerate()
+        .map(|(row_ix, &angle)| {
+            let mut row = vec![libm::cos(angle), libm::sin(angle)];
+            row.extend((2..n_columns).map(|column| beside * (((row_ix * 7 + column * 3) % 5) as f64 - 2.0)));
+            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+            OwnedRow::Numbers(row.iter().map(|x| x / length).collect())
+        })
+        .collect();
+    let mut prior_direction = vec![0.0; n_columns];
+    prior_direction[0] = 1.0;
+    let family = dirigent::family::VonMisesFisher { concentration, prior_direction, prior_strength };
+    (Model::VonMisesFisher(family), shard_of(n_columns, &rows))
+}
+
 /// The law of K under a Chinese restaurant process: |s(n,k)| α^k Γ(α)/Γ(α+n).
 pub fn crp_law_of_k(n: usize, alpha: f64) -> Vec<f64> {
     let mut law = HashMap::from([(0usize, 1.0)]);

@@ -15,6 +15,7 @@ mod multinomial;
 mod reference;
 #[cfg(test)]
 mod tests;
+mod vmf;
 
 pub use self::reference::Reference;
 
@@ -100,7 +101,7 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
         Model::Columns(family) => Box::new(Reference::new(family.clone(), shard)),
-        Model::VonMisesFisher(family) => Box::new(Reference::new(family.clone(), shard)),
+        Model::VonMisesFisher(family) => Box::new(Sliced::new(vmf::VmfSlice::new(family.clone()), shard, kernel)),
     }
 }
 

@@ -9,8 +9,9 @@ use super::gaussian_narrow::GaussianNarrowSlice;
 use super::gaussian_wide::GaussianWideSlice;
 use super::multinomial::MultinomialSlice;
 use super::reference::log_conditional;
+use super::vmf::VmfSlice;
 use super::*;
-use crate::family::{Family, Multinomial, OwnedRow, table_of_rows};
+use crate::family::{Family, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
 use crate::rng::{Role, Seed};
 use crate::special::log_sum_exp;
 
@@ -143,6 +144,26 @@ proptest! {
         let uniform = rng.uniform_positive().powi(8);
         let scorer = || MultinomialSlice::new(family.clone());
         prop_assert!(distance(&family, scorer, &components, &row, 200, own, uniform) < BOUND);
+    }
+
+    #[test]
+    fn slices_of_directions_agree_with_their_twin(
+        n_columns in 2usize..150, n_components in 1usize..70, log_tau in -3.0f64..9.0, seed: u64,
+    ) {
+        let mut rng = stream(seed);
+        let mut prior_direction = vec![0.0; n_columns];
+        prior_direction[n_columns / 2] = 1.0;
+        let concentration = libm::exp(log_tau);
+        let family = VonMisesFisher { concentration, prior_direction, prior_strength: [0.0, 30.0][rng.below(2)] };
+        let twins = 0.03 / (concentration * n_columns as f64).sqrt();
+        let components = components(&family, n_components, twins, &mut rng);
+        let own = own_or_none(&mut rng, n_components);
+        let centre = if own == UNASSIGNED { 0 } else { own as usize };
+        let mean = components.parameters[centre * n_columns..(centre + 1) * n_columns].to_vec();
+        let row = family.sample_row(&mean, crate::rows::Row::F64(&[]), &mut rng);
+        let uniform = rng.uniform_positive().powi(8);
+        let scorer = || VmfSlice::new(family.clone());
+        prop_assert!(distance(&family, scorer, &components, &row, n_columns, own, uniform) < BOUND);
     }
 }
 

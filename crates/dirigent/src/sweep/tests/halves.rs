@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Batched, Scorer, State, gaussian_state, kernels, multinomial_state};
-use crate::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, table_of_rows};
+use super::{Batched, Scorer, State, gaussian_state, kernels, multinomial_state, vmf_state};
+use crate::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
 use crate::halves::{Cut, Half};
 use crate::rng::{Role, Seed, Stream};
 use crate::rows::{Shard, Table};
@@ -13,6 +13,7 @@ use crate::sweep::gaussian_wide::GaussianWideScorer;
 use crate::sweep::halves::side;
 use crate::sweep::multinomial::MultinomialScorer;
 use crate::sweep::reference::{half_contributions, log_half_weight};
+use crate::sweep::vmf::VmfScorer;
 use crate::sweep::{Kernel, LocalHalves, Sampler, UNASSIGNED};
 
 /// Halves are weighed in double precision.
@@ -86,6 +87,15 @@ proptest! {
         let state = multinomial_state(v, k, libm::exp(log_smoothing), seed);
         for kernel in kernels() {
             let distance = state.half_distance(|| MultinomialScorer::new(state.family.clone()), kernel);
+            prop_assert!(distance < HALF_BOUND, "{kernel}: {distance}");
+        }
+    }
+
+    #[test]
+    fn halves_of_directions_equal_their_twin(d in 2usize..=300, k in 1usize..=20, log_tau in -3.0f64..9.0, seed: u64) {
+        let state = vmf_state(d, k, libm::exp(log_tau), seed);
+        for kernel in kernels() {
+            let distance = state.half_distance(|| VmfScorer::new(state.family.clone()), kernel);
             prop_assert!(distance < HALF_BOUND, "{kernel}: {distance}");
         }
     }
@@ -195,6 +205,12 @@ fn after_sweeps_the_halves_are_those_of_the_labels() {
         check_conservation(&wide, &like, || GaussianWideScorer::new(wide.clone()), kernel);
         let like = OwnedRow::Counts(vec![(0, 6)]);
         check_conservation(&text, &like, || MultinomialScorer::new(text.clone()), kernel);
+        for (n_columns, concentration) in [(2, 2.0), (40, 15.0)] {
+            let prior_direction = vec![1.0 / (n_columns as f64).sqrt(); n_columns];
+            let directions = VonMisesFisher { concentration, prior_direction, prior_strength: 5.0 };
+            let like = OwnedRow::Numbers(vec![0.0; n_columns]);
+            check_conservation(&directions, &like, || VmfScorer::new(directions.clone()), kernel);
+        }
     }
 }
 
