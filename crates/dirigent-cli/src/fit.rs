@@ -10,6 +10,7 @@ use dirigent::model::{FamilyName, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
 use dirigent::sweep::Kernel;
+use dirigent::transform::{Transform, TransformRecord};
 use dirigent::{InputError, Result};
 
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
@@ -37,19 +38,23 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
     let options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
     let truth = true_labels(args.truth.as_deref(), &data)?;
-    let shard = data.all_rows();
+    let transform = prepare(args, &data, console)?;
+    let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
+    let shard = rows.all_rows();
     let model = Model::resolve(&model_options, &options.survey(&shard))?;
     console.say(describe_model(&model, &model_options));
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
+    data_record.transform = transform.as_ref().map(|(_, record)| *record);
     let mut record =
         new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
     record.options.point = args.run.point();
     let job = Job {
         shard: &shard,
         model: &model,
+        transform: transform.as_ref().map(|(transform, _)| transform),
         truth: truth.as_deref(),
         options: &options,
         n_chains: args.run.chains,
@@ -148,6 +153,25 @@ fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: 
     }
     data.check_numbers("this family")?;
     Ok(data)
+}
+
+/// What is to be done to the rows before the fit, if anything was asked for.
+fn prepare(args: &FitArgs, data: &DataSet, console: Console) -> Result<Option<(Transform, TransformRecord)>> {
+    let options = args.transform();
+    if options.is_nothing() {
+        return Ok(None);
+    }
+    let (transform, record) = options.resolve(data)?;
+    if record.standardize {
+        console.say("standardized: every column has mean 0 and standard deviation 1");
+    }
+    if let (Some(n_components), Some(kept)) = (record.pca, record.variance_kept) {
+        let (columns, percent) = (data.n_columns(), 100.0 * kept);
+        console.say(format_args!(
+            "pca: {n_components} components of {columns} columns keep {percent:.1} % of the variance"
+        ));
+    }
+    Ok(Some((transform, record)))
 }
 
 fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {

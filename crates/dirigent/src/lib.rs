@@ -32,6 +32,7 @@
 //! # Ok::<(), dirigent::Error>(())
 //! ```
 pub mod consolidate;
+mod eigen;
 pub mod engine;
 pub mod error;
 pub mod family;
@@ -51,5 +52,6 @@ pub mod stats;
 pub mod survey;
 pub mod sweep;
 pub mod trace;
+pub mod transform;
 
 pub use error::{Error, InputError, Result};

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{InputError, Result};
 use crate::rows::{CountTable, Row, Shard, Table};
+use crate::transform::Transform;
 
 use super::columns::Columns;
 use super::labels::{Truth, TruthBuilder};
@@ -242,6 +243,15 @@ impl DataSet {
         let problem = format!("found {cell}, expected a count: a whole number from 0 to {}", u32::MAX);
         let hint = format!("leave the column out with --exclude {column}, or choose a family for measurements");
         self.in_file(table_ix, problem).at_row(row_ix + 1).at_column(column).hint(hint)
+    }
+
+    /// The rows as a transform makes them; the rest stays as it is. The rows are held twice until the old ones are dropped.
+    #[must_use]
+    pub fn transformed(&self, transform: &Transform) -> Self {
+        let tables = self.tables.iter().map(|table| Arc::new(transform.apply(table))).collect();
+        let column_names = transform.names_out().or_else(|| self.column_names.clone());
+        let (missing, levels) = (vec![0; transform.n_columns_out()], vec![None; transform.n_columns_out()]);
+        Self { tables, column_names, missing, levels, ..self.clone() }
     }
 
     /// A run of rows.
