@@ -167,9 +167,8 @@ fn prepare(args: &FitArgs, data: &DataSet, console: Console) -> Result<Option<(T
     }
     if let (Some(n_components), Some(kept)) = (record.pca, record.variance_kept) {
         let (columns, percent) = (data.n_columns(), 100.0 * kept);
-        console.say(format_args!(
-            "pca: {n_components} components of {columns} columns keep {percent:.1} % of the variance"
-        ));
+        console
+            .say(format_args!("pca: kept {n_components} of {columns} components, with {percent:.1} % of the variance"));
     }
     Ok(Some((transform, record)))
 }

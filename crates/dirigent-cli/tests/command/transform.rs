@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use crate::place::Place;
 
 /// Two clusters along a slanted line of the first two columns; the second counts in thousands, the third is noise, the fourth constant.
@@ -26,29 +28,29 @@ fn standardised_rows_are_predicted_as_they_were_fitted() {
     assert_eq!((&record["data"]["transform"]["standardize"], &record["data"]["n_columns"]), (&true.into(), &4.into()));
     place.ok("predict run t.csv --out p.csv");
     assert_eq!(place.text("p.csv"), place.text("run/labels.csv"));
-    assert_eq!(
-        place.column("p.csv", "label").iter().filter(|label| *label == "0").count(),
-        40,
-        "both clusters are found"
-    );
+    // unscaled, the second column would be all that counts
+    let labels = place.column("p.csv", "label");
+    let [even, odd] = [0, 1].map(|first| labels.iter().skip(first).step_by(2).collect::<HashSet<_>>());
+    assert!(even.is_disjoint(&odd), "no cluster holds rows of both sides: {labels:?}");
 }
 
 #[test]
 fn principal_components_are_fitted_predicted_and_told() {
     let place = Place::new();
     place.write("t.csv", slanted());
-    let ended = place.ok("fit t.csv --pca 2 --standardize --cycles 10 --out run");
+    let ended = place.ok("fit t.csv --pca 1 --standardize --cycles 10 --out run");
     let record = place.json("run/run.json");
     let kept = record["data"]["transform"]["variance_kept"].as_f64().unwrap();
-    assert!((0.8..1.0).contains(&kept), "{kept}");
+    // two columns that rise together, one that does not, one that is constant
+    assert!((0.66..0.68).contains(&kept), "{kept}");
     assert!(
-        ended.stderr.contains(&format!("2 components of 4 columns keep {:.1} %", 100.0 * kept)),
+        ended.stderr.contains(&format!("kept 1 of 4 components, with {:.1} % of the variance", 100.0 * kept)),
         "{}",
         ended.stderr
     );
     assert!(place.ok("info run").stdout.contains("variance kept"));
     let model = place.json("run/model.json");
-    assert_eq!(model["model"]["offset"].as_array().unwrap().len(), 2);
+    assert_eq!(model["model"]["offset"].as_array().unwrap().len(), 1);
     assert_eq!(model["transform"]["rotation"][0].as_array().unwrap().len(), 4);
     place.ok("predict run t.csv --out p.csv");
     assert_eq!(place.text("p.csv"), place.text("run/labels.csv"));

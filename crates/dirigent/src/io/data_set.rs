@@ -15,7 +15,7 @@ use super::labels::{Truth, TruthBuilder};
 use super::{Format, Selection, delimited, docword, format, npy, source};
 
 /// Rows to fit, with what is known about them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DataSet {
     name: String,
     /// One for each table, or none at all for data that was never in a file.
@@ -53,7 +53,7 @@ impl DataSet {
         let Some(first) = paths.first() else {
             return Err(InputError::new("no data given").hint("name a file or a folder").into());
         };
-        let mut data = Self { name: format::data_name(first), ..Self::default() };
+        let mut data = Self::without_rows(format::data_name(first));
         let mut truth = TruthBuilder::default();
         for path in format::expand_folders(paths)? {
             data.append(path, selection, columns, &mut truth)?;
@@ -69,7 +69,12 @@ impl DataSet {
     pub fn of_table(name: &str, table: Table) -> Self {
         let missing = missing_of(&table);
         let levels = vec![None; missing.len()];
-        Self { name: name.into(), tables: vec![Arc::new(table)], missing, levels, ..Self::default() }
+        Self { tables: vec![Arc::new(table)], missing, levels, ..Self::without_rows(name.into()) }
+    }
+
+    fn without_rows(name: String) -> Self {
+        let (files, tables, missing, levels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { name, files, tables, column_names: None, missing, levels, truth: None }
     }
 
     fn append(
