@@ -7,7 +7,7 @@ use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, Engine};
 use dirigent::method::slice::SliceOptions;
 use dirigent::method::{MethodOptions, default_workers};
-use dirigent::model::{Alpha, ModelOptions};
+use dirigent::model::{Alpha, FamilyName, ModelOptions};
 use dirigent::node::{CoordinatorOptions, SliceCoordinatorOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::sweep::Kernel;
@@ -21,6 +21,10 @@ const BACK_AFTER: u64 = 2;
 /// Refuses, before any data is read, options that do not go together.
 pub(crate) fn check(args: &FitArgs) -> Result<()> {
     alpha(args)?;
+    let option = if args.transform().n_components.is_some() { "--pca" } else { "--standardize" };
+    let is_of_counts = args.model.options().family == Some(FamilyName::Multinomial);
+    let with = "--family multinomial, whose counts are fitted as they are";
+    refuse(is_of_counts && !args.transform().is_nothing(), option, with, "choose another --family")?;
     let is_fixed = args.run.cycles != CyclesArg::Auto;
     refuse(
         is_fixed && args.run.max_cycles.is_some(),

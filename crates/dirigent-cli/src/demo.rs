@@ -46,8 +46,15 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     (data_record.truth, data_record.made_by) = (Some("made with the rows".to_owned()), Some(&law));
     let options = MethodOptions::Cgs(options);
     let record = new_record(data_record, &model, &model_options, "cgs", Kernel::best(), &options, 1);
-    let job =
-        Job { shard: &shard, model: &model, truth: Some(&truth), options: &options, n_chains: 1, point: Point::Argmax };
+    let job = Job {
+        shard: &shard,
+        model: &model,
+        transform: None,
+        truth: Some(&truth),
+        options: &options,
+        n_chains: 1,
+        point: Point::Argmax,
+    };
     job::run(&job, &run_dir, record, &args.output)
 }
 

@@ -10,6 +10,7 @@ use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
 use dirigent::sweep::Kernel;
+use dirigent::transform::{Transform, TransformRecord};
 use dirigent::{InputError, Result};
 
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
@@ -34,12 +35,14 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let mut model_options = args.model.options();
     let selection = selection(args, &model_options);
     let data = open(args, &selection, &model_options, console)?;
-    (model_options.columns.names, model_options.columns.n_levels) = columns_of(&data);
+    let transform = prepare(args, &data, console)?;
+    let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
+    (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
     check_draws(draws, args.run.chains, data.n_rows())?;
     let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
     let options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
     let truth = true_labels(args.truth.as_deref(), &data)?;
-    let shard = data.all_rows();
+    let shard = rows.all_rows();
     let (model, choices) = Model::explain(&model_options, &options.survey(&shard))?;
     console.say(describe_model(&model, &model_options));
     if args.model.explain_prior {
@@ -49,12 +52,14 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let run_dir = create_run_dir(&args.output, data.name())?;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
+    data_record.transform = transform.as_ref().map(|(_, record)| *record);
     let mut record =
         new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
     record.options.point = args.run.point();
     let job = Job {
         shard: &shard,
         model: &model,
+        transform: transform.as_ref().map(|(transform, _)| transform),
         truth: truth.as_deref(),
         options: &options,
         n_chains: args.run.chains,
@@ -172,6 +177,24 @@ fn columns_of(data: &DataSet) -> (Vec<String>, Vec<Option<usize>>) {
         Vec::new()
     };
     (names, n_levels)
+}
+
+/// What is to be done to the rows before the fit, if anything was asked for.
+fn prepare(args: &FitArgs, data: &DataSet, console: Console) -> Result<Option<(Transform, TransformRecord)>> {
+    let options = args.transform();
+    if options.is_nothing() {
+        return Ok(None);
+    }
+    let (transform, record) = options.resolve(data)?;
+    if record.standardize {
+        console.say("standardized: every column has mean 0 and standard deviation 1");
+    }
+    if let (Some(n_components), Some(kept)) = (record.pca, record.variance_kept) {
+        let (columns, percent) = (data.n_columns(), 100.0 * kept);
+        console
+            .say(format_args!("pca: kept {n_components} of {columns} components, with {percent:.1} % of the variance"));
+    }
+    Ok(Some((transform, record)))
 }
 
 fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {

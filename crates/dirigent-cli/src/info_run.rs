@@ -25,12 +25,14 @@ fn read(path: &Path) -> Result<Value> {
 }
 
 /// What is told, in this order, and where it stands in the record.
-const TOLD: [(&str, &str); 25] = [
+const TOLD: [(&str, &str); 27] = [
     ("error", "/error"),
     ("version", "/version"),
     ("data", "/data/name"),
     ("rows", "/data/n_rows"),
     ("columns", "/data/n_columns"),
+    ("PCA components", "/data/transform/pca"),
+    ("variance kept", "/data/transform/variance_kept"),
     ("family", "/model/family"),
     ("method", "/options/method"),
     ("splits", "/options/splits"),

@@ -16,6 +16,7 @@ use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::rows::Shard;
 use dirigent::run_dir::{FittedModel, NpyWriter, Point, PosteriorRecord, RunDir, RunRecord, Status, Summary};
 use dirigent::trace::{CycleInfo, TraceWriter};
+use dirigent::transform::Transform;
 use serde::Serialize;
 
 use crate::args::OutputArgs;
@@ -26,6 +27,8 @@ use crate::progress::Progress;
 pub(crate) struct Job<'a> {
     pub(crate) shard: &'a Shard,
     pub(crate) model: &'a Model,
+    /// What was done to the rows of the files to give the shard.
+    pub(crate) transform: Option<&'a Transform>,
     pub(crate) truth: Option<&'a [u32]>,
     pub(crate) options: &'a MethodOptions,
     pub(crate) n_chains: u16,
@@ -74,7 +77,8 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &Output
     let mut outcome = outcome?;
     recorder.draws.map(NpyWriter::finish_short).transpose()?;
     let components = std::mem::take(&mut outcome.best.components);
-    run_dir.write_model(&FittedModel { model: job.model.clone(), alpha: outcome.best.alpha, columns, components })?;
+    let (model, transform) = (job.model.clone(), job.transform.cloned());
+    run_dir.write_model(&FittedModel { model, alpha: outcome.best.alpha, columns, transform, components })?;
     let best = recorder.best.and_then(BestState::into_state);
     let posterior = point::settle(job, run_dir, best, outcome.n_draws, &mut outcome.best)?;
     run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;

@@ -65,7 +65,7 @@ fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<Dat
         }
         _ => {
             data.check_numbers("the model")?;
-            Ok(data)
+            Ok(fitted.transform.as_ref().map_or_else(|| data.clone(), |transform| data.transformed(transform)))
         }
     }
 }

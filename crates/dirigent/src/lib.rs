@@ -33,6 +33,7 @@
 //! ```
 mod cholesky;
 pub mod consolidate;
+mod eigen;
 pub mod engine;
 pub mod error;
 pub mod family;
@@ -52,5 +53,6 @@ pub mod stats;
 pub mod survey;
 pub mod sweep;
 pub mod trace;
+pub mod transform;
 
 pub use error::{Error, InputError, Result};

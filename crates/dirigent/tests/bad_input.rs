@@ -244,7 +244,7 @@ fn text_in_a_numeric_column() {
         .at("t.csv", "line 3", "kind")
         .says("found \"cat\", expected a number", "--exclude kind, read it as labels with --label-column kind");
     csv("1,2\n3,cat\n").at("t.csv", "line 2", "2").says("found \"cat\"", "--column-family 2=categorical");
-    csv("1;2\n3;4\n").at("t.csv", "line 1", "1").says("found \"1;2\"", "separated by commas in .csv");
+    csv("a;b\n3;4\n").at("t.csv", "line 2", "a;b").says("found \"3;4\"", "separated by commas in .csv");
     files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"x,y\na,2\n")])
         .at("b.csv", "line 2", "x")
         .says("found \"a\", expected a number", "--exclude x");

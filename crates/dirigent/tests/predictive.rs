@@ -86,7 +86,8 @@ fn through_files(model: Model, outcome: &Outcome) -> FittedModel {
         selection: Selection::default(),
         levels: Vec::new(),
     };
-    let fitted = FittedModel { model, alpha: outcome.alpha, columns, components: outcome.components.clone() };
+    let (alpha, components) = (outcome.alpha, outcome.components.clone());
+    let fitted = FittedModel { model, alpha, columns, transform: None, components };
     let folder = tempfile::tempdir().unwrap();
     fitted.write(folder.path()).unwrap();
     FittedModel::read(folder.path()).unwrap()

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum, value_parser};
 use dirigent::method::distributed::DrawsFrom;
 use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions};
 use dirigent::run_dir::Point;
+use dirigent::transform::TransformOptions;
 
 use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 
@@ -27,12 +28,27 @@ pub(crate) struct FitArgs {
     /// The true labels, to measure against: .npy, or a text file with one label a line
     #[arg(long, value_name = "LABELS", help_heading = "Data", conflicts_with = "label_column")]
     pub(crate) truth: Option<PathBuf>,
+    /// Give every column mean 0 and standard deviation 1; predict does the same to its rows
+    #[arg(long, help_heading = "Data")]
+    standardize: bool,
+    /// Fit the first D principal components of the columns instead of them: of the covariance, with --standardize of the correlation
+    #[arg(long, value_name = "D", help_heading = "Data", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pca: Option<u32>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+impl FitArgs {
+    pub(crate) fn transform(&self) -> TransformOptions {
+        TransformOptions {
+            standardize: self.standardize,
+            n_components: self.pca.map(|n_components| n_components as usize),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -11,3 +11,4 @@ mod place;
 mod predict;
 mod run_folder;
 mod synth;
+mod transform;

@@ -8,13 +8,14 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{InputError, Result};
 use crate::rows::{CountTable, Row, Shard, Table};
+use crate::transform::Transform;
 
 use super::columns::Columns;
 use super::labels::{Truth, TruthBuilder};
 use super::{Format, Selection, delimited, docword, format, npy, source};
 
 /// Rows to fit, with what is known about them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DataSet {
     name: String,
     /// One for each table, or none at all for data that was never in a file.
@@ -52,7 +53,7 @@ impl DataSet {
         let Some(first) = paths.first() else {
             return Err(InputError::new("no data given").hint("name a file or a folder").into());
         };
-        let mut data = Self { name: format::data_name(first), ..Self::default() };
+        let mut data = Self::without_rows(format::data_name(first));
         let mut truth = TruthBuilder::default();
         for path in format::expand_folders(paths)? {
             data.append(path, selection, columns, &mut truth)?;
@@ -68,7 +69,12 @@ impl DataSet {
     pub fn of_table(name: &str, table: Table) -> Self {
         let missing = missing_of(&table);
         let levels = vec![None; missing.len()];
-        Self { name: name.into(), tables: vec![Arc::new(table)], missing, levels, ..Self::default() }
+        Self { tables: vec![Arc::new(table)], missing, levels, ..Self::without_rows(name.into()) }
+    }
+
+    fn without_rows(name: String) -> Self {
+        let (files, tables, missing, levels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { name, files, tables, column_names: None, missing, levels, truth: None }
     }
 
     fn append(
@@ -242,6 +248,15 @@ impl DataSet {
         let problem = format!("found {cell}, expected a count: a whole number from 0 to {}", u32::MAX);
         let hint = format!("leave the column out with --exclude {column}, or choose a family for measurements");
         self.in_file(table_ix, problem).at_row(row_ix + 1).at_column(column).hint(hint)
+    }
+
+    /// The rows as a transform makes them; the rest stays as it is. The rows are held twice until the old ones are dropped.
+    #[must_use]
+    pub fn transformed(&self, transform: &Transform) -> Self {
+        let tables = self.tables.iter().map(|table| Arc::new(transform.apply(table))).collect();
+        let column_names = transform.names_out().or_else(|| self.column_names.clone());
+        let (missing, levels) = (vec![0; transform.n_columns_out()], vec![None; transform.n_columns_out()]);
+        Self { tables, column_names, missing, levels, ..self.clone() }
     }
 
     /// A run of rows.

@@ -74,7 +74,11 @@ impl FittedColumns {
         let missing: Vec<&String> = fitted.iter().filter(|name| !in_file.contains(name)).collect();
         if !missing.is_empty() {
             let problem = format!("lacks {} of the model: {}", columns_text(missing.len()), listed(&missing));
-            let hint = format!("its columns are: {}", listed(&found.iter().collect::<Vec<_>>()));
+            let mut hint = format!("its columns are: {}", listed(&found.iter().collect::<Vec<_>>()));
+            // only in a table of text may a row be taken for a header
+            if !self.levels.is_empty() {
+                hint += "; if its first line is a row, say --header no";
+            }
             return Err(InputError::in_file(file, problem).hint(hint).into());
         }
         let Selection { exclude, label_column, .. } = &self.selection;

@@ -16,11 +16,14 @@ use crate::family::{Multinomial, NamedArray};
 use crate::io::{FittedColumns, source};
 use crate::model::Model;
 use crate::stats::{Stats, Sums};
+use crate::transform::Transform;
 
 const MODEL: &str = "model.json";
 const COMPONENTS: &str = "components.npz";
 /// Raised when an older reader could not read what is written.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+/// What a model without levels and without a transform is written as: readers of this know neither.
+const PLAIN_FORMAT: u64 = 1;
 
 /// A model as a run leaves it behind.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +32,10 @@ pub struct FittedModel {
     pub model: Model,
     /// The last α.
     pub alpha: f64,
-    /// The columns it was fitted to.
+    /// The columns it was fitted to, as they are read.
     pub columns: FittedColumns,
+    /// What is done to them before the model sees them.
+    pub transform: Option<Transform>,
     /// The components, in the order of their numbers; none without rows.
     pub components: Vec<Stats>,
 }
@@ -46,6 +51,8 @@ struct Record {
     n_rows: i64,
     n_components: usize,
     columns: FittedColumns,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transform: Option<Transform>,
 }
 
 const README: [&str; 4] = [
@@ -79,8 +86,9 @@ impl FittedModel {
             file.array(name, &shape, numbers)?;
         }
         file.finish()?;
+        let is_plain = self.transform.is_none() && self.columns.levels.is_empty();
         let record = Record {
-            format: FORMAT,
+            format: if is_plain { PLAIN_FORMAT } else { FORMAT },
             readme: README.iter().chain([&family.formula()]).map(|line| line.to_string()).collect(),
             software: concat!("dirigent ", env!("CARGO_PKG_VERSION")).to_owned(),
             model: self.model.clone(),
@@ -88,6 +96,7 @@ impl FittedModel {
             n_rows,
             n_components: k,
             columns: self.columns.clone(),
+            transform: self.transform.clone(),
         };
         write_json(&folder.join(MODEL), &record)
     }
@@ -95,7 +104,7 @@ impl FittedModel {
     /// Reads both files of a run folder.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(MODEL);
-        let Record { model, alpha, n_rows, n_components, columns, .. } = read_record(&path)?;
+        let Record { model, alpha, n_rows, n_components, columns, transform, .. } = read_record(&path)?;
         let wrong = |problem: String| Err(damaged(&path, problem));
         if let Some(problem) = model.described().problem() {
             return wrong(problem);
@@ -103,13 +112,21 @@ impl FittedModel {
         if !(alpha > 0.0 && alpha.is_finite()) {
             return wrong(format!("`alpha` must be a positive number, got {alpha}"));
         }
+        if let Some(problem) = transform.as_ref().and_then(Transform::problem) {
+            return wrong(problem);
+        }
         let n_names = columns.names.as_ref().map_or(columns.n_columns, Vec::len);
-        if columns.n_columns != model.n_columns() || n_names != columns.n_columns {
-            let expected = model.n_columns();
+        let n_fitted = transform.as_ref().map_or(columns.n_columns, Transform::n_columns_out);
+        let n_read = transform.as_ref().map_or(model.n_columns(), Transform::n_columns);
+        if n_fitted != model.n_columns() || columns.n_columns != n_read || n_names != columns.n_columns {
             return wrong(format!(
-                "`columns` tells of {} columns and {n_names} names, the model of {expected}",
+                "`columns` tells of {} columns and {n_names} names, the model of {n_read}",
                 columns.n_columns
             ));
+        }
+        let n_levels = columns.levels.len();
+        if n_levels != 0 && (n_levels != columns.n_columns || transform.is_some()) {
+            return wrong(format!("`columns.levels` tells of {n_levels} columns, expected {}", columns.n_columns));
         }
         let mut file = NpzReader::open(&folder.join(COMPONENTS))?;
         let counts = file.integers("counts")?;
@@ -132,7 +149,7 @@ impl FittedModel {
             _ => read_dense(&mut file, counts.len(), model.conjugate().stats_len())?,
         };
         let components = counts.into_iter().zip(sums).map(|(count, sums)| Stats { count, sums }).collect();
-        Ok(Self { model, alpha, columns, components })
+        Ok(Self { model, alpha, columns, transform, components })
     }
 }
 
@@ -145,9 +162,9 @@ fn read_record(path: &Path) -> Result<Record> {
     let text = fs::read_to_string(path).map_err(|error| damaged(path, error.to_string()))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| damaged(path, error.to_string()))?;
     match value["format"].as_u64() {
-        Some(FORMAT) => serde_json::from_value(value).map_err(|error| damaged(path, error.to_string())),
+        Some(PLAIN_FORMAT..=FORMAT) => serde_json::from_value(value).map_err(|error| damaged(path, error.to_string())),
         Some(other) => {
-            let problem = format!("found format {other} of the model file, expected {FORMAT}");
+            let problem = format!("found format {other} of the model file, expected at most {FORMAT}");
             Err(InputError::in_file(path, problem).hint("read it with the version that wrote it").into())
         }
         None => Err(damaged(path, "there is no `format`")),

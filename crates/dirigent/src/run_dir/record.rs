@@ -14,6 +14,7 @@ use crate::node::{Consolidation, Schedule};
 use crate::posterior::draws::KPosterior;
 use crate::posterior::horizon::{Cycles, StoppedBecause};
 use crate::sweep::Kernel;
+use crate::transform::TransformRecord;
 
 /// `run.json`: what was asked, what was used, what came out.
 #[derive(Debug, Serialize)]
@@ -72,7 +73,7 @@ pub struct DataRecord<'a> {
     pub name: &'a str,
     /// The number of rows.
     pub n_rows: usize,
-    /// The number of columns that were fitted.
+    /// The number of columns that were read.
     pub n_columns: usize,
     /// Their names, where they have some.
     pub column_names: Option<&'a [String]>,
@@ -85,6 +86,8 @@ pub struct DataRecord<'a> {
     /// The levels of columns that hold text: for the model file.
     #[serde(skip)]
     pub levels: &'a [Option<Vec<String>>],
+    /// What was done to the columns before the fit.
+    pub transform: Option<TransformRecord>,
     /// Where the true labels came from: a file, or a column.
     pub truth: Option<String>,
     /// The law of the rows, where they were made and not read.
@@ -124,6 +127,7 @@ impl<'a> DataRecord<'a> {
                 header: selection.header,
             },
             levels: data.levels(),
+            transform: None,
             truth: None,
             made_by: None,
         }

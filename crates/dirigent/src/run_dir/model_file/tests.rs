@@ -20,8 +20,31 @@ fn gaussian() -> FittedModel {
             selection: Selection { label_column: Some("class".into()), ..Selection::default() },
             levels: Vec::new(),
         },
+        transform: None,
         components: vec![stats(3, [0.1 + 0.2, -1e-300]), stats(2, [1e17, 5.0])],
     }
+}
+
+/// Two principal components of three columns.
+fn rotated() -> FittedModel {
+    let FittedModel { columns, .. } = gaussian();
+    let names = Some(["x", "y", "z"].map(String::from).to_vec());
+    FittedModel {
+        columns: FittedColumns { n_columns: 3, names, ..columns },
+        transform: Some(Transform {
+            offset: vec![0.1, 1.0 / 3.0, 1e300],
+            scale: vec![2.0, 1.0, 1e-300],
+            rotation: Some(vec![vec![0.6, 0.8, 0.0], vec![-0.8, 0.6, 1e-17]]),
+        }),
+        ..gaussian()
+    }
+}
+
+/// One of the two columns held text.
+fn levelled() -> FittedModel {
+    let FittedModel { columns, .. } = gaussian();
+    let levels = vec![None, Some(vec!["red".into(), "\"blue\"".into()])];
+    FittedModel { columns: FittedColumns { levels, ..columns }, ..gaussian() }
 }
 
 fn multinomial() -> FittedModel {
@@ -30,6 +53,7 @@ fn multinomial() -> FittedModel {
         model: Model::Multinomial(Multinomial { smoothing: 0.3, n_words: 5 }),
         alpha: 1.0,
         columns: FittedColumns { n_columns: 5, names: None, selection: Selection::default(), levels: Vec::new() },
+        transform: None,
         // the total is the last coordinate; a component of empty documents has none
         components: vec![stats(4, &[(0, 2), (4, 70_000), (5, 70_002)]), stats(1, &[(1, 1), (5, 1)]), stats(1, &[])],
     }
@@ -62,7 +86,7 @@ fn refused(record: &[u8], components: &[u8]) -> String {
 
 #[test]
 fn a_model_survives_the_way_through_files_to_the_last_bit() {
-    for model in [gaussian(), multinomial()] {
+    for model in [gaussian(), multinomial(), rotated(), levelled()] {
         let (record, components) = files(&model);
         assert_eq!(read(&record, &components).unwrap(), model);
         assert_eq!(files(&model), (record, components), "the same model gives the same bytes");
@@ -108,7 +132,7 @@ fn what_does_not_fit_together_is_refused_with_the_name_of_the_file() {
     let (record, components) = files(&gaussian());
     let text = String::from_utf8(record.clone()).unwrap();
     for (from, to, part) in [
-        ("\"format\": 1", "\"format\": 2", "format 2"),
+        ("\"format\": 1", "\"format\": 3", "format 3"),
         ("\"format\": 1", "\"form\": 1", "no `format`"),
         ("\"alpha\": 0.7", "\"alpha\": -0.7", "`alpha`"),
         ("\"noise_sd\": 0.5", "\"noise_sd\": 0", "`noise_sd`"),
@@ -139,6 +163,23 @@ fn what_does_not_fit_together_is_refused_with_the_name_of_the_file() {
 }
 
 #[test]
+fn levels_and_transforms_that_do_not_fit_are_refused() {
+    for (model, from, to, part) in [
+        (rotated(), "\"scale\": [\n      2.0", "\"scale\": [\n      -2.0", "transform.scale"),
+        (rotated(), "\"offset\": [\n      0.1,", "\"offset\": [", "as many finite offsets"),
+        (rotated(), "0.6,\n        0.8,", "0.6,", "rows of 3 numbers"),
+        (rotated(), "\"n_columns\": 3", "\"n_columns\": 2", "2 columns and 3 names, the model of 3"),
+        (levelled(), "\"levels\": [\n      null,", "\"levels\": [", "tells of 1 columns, expected 2"),
+    ] {
+        let (record, components) = files(&model);
+        let text = String::from_utf8(record).unwrap();
+        assert!(text.contains("\"format\": 2") && text.contains(from), "{from} in {text}");
+        let message = refused(text.replacen(from, to, 1).as_bytes(), &components);
+        assert!(message.contains(part), "{from} → {to}: {message}");
+    }
+}
+
+#[test]
 fn a_folder_without_a_model_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let error = FittedModel::read(folder.path()).unwrap_err();
@@ -161,13 +202,14 @@ proptest! {
     fn damaged_files_never_panic(
         record in damage(files(&gaussian()).0),
         components in damage(files(&gaussian()).1),
+        rotated_record in damage(files(&rotated()).0),
         sparse_record in damage(files(&multinomial()).0),
         sparse in damage(files(&multinomial()).1),
     ) {
         let (good_record, good) = files(&gaussian());
         let (good_sparse_record, good_sparse) = files(&multinomial());
         for (record, components) in [
-            (&good_record, &components), (&record, &good), (&good_sparse_record, &sparse), (&sparse_record, &good_sparse),
+            (&good_record, &components), (&record, &good), (&rotated_record, &good), (&good_sparse_record, &sparse), (&sparse_record, &good_sparse),
         ] {
             match read(record, components) {
                 Ok(model) => prop_assert!(model.n_rows() > 0),
