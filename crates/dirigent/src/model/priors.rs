@@ -11,11 +11,11 @@ use crate::family::{
 };
 use crate::survey::{CellSummary, ColumnSummary, Survey};
 
-/// κ₀ of Gaussians whose covariance is learnt: a component's mean is hardly known beforehand. A larger one makes it cheap to give a stray row a component
-/// of its own.
-const PRIOR_ROWS: f64 = 0.01;
+/// κ₀ of Gaussians whose covariance is learnt: where a component lies is hardly known beforehand. A larger one makes it cheap to give a stray row a
+/// component of its own.
+const PRIOR_ROWS: f64 = 0.1;
 /// The share of a column's variance that a cluster is expected to have, for full covariances.
-const SHARE_FULL: f64 = 0.3;
+const SHARE_FULL: f64 = 0.2;
 /// The same where columns are independent.
 const SHARE_DIAGONAL: f64 = 0.3;
 /// a₀ of normal columns: two rows' worth of knowledge of the variance.
@@ -82,7 +82,9 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
     let why = "a hundredth of a row: where a cluster lies is hardly known beforehand";
     let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, PRIOR_ROWS, why))?;
     let least = n_columns as f64 - 1.0;
-    let degrees = gathered.take("nu0", options.degrees, n_columns as f64 + 2.0, "columns + 2: the weakest with a mean");
+    let why = "columns + 2, the weakest that has a mean, and half as much as there are columns beyond 4: few rows say little of so many covariances";
+    let rule = n_columns as f64 + 2.0 + 0.5 * (n_columns as f64 - 4.0).max(0.0);
+    let degrees = gathered.take("nu0", options.degrees, rule, why);
     let degrees = above("--nu0", degrees, least, &format!("larger than {least}, the columns less one"))?;
     let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
     let mut diagonal = 0;
