@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{Distance, Enumeration, crp_law_of_k, shard_of, tiny_gaussian, tiny_multinomial};
+use common::{Distance, Enumeration, KINDS, crp_law_of_k, shard_of, tiny_columns, tiny_gaussian, tiny_multinomial};
 use dirigent::family::Family;
 use dirigent::method::cgs::Chain;
 use dirigent::model::{Alpha, Model};
@@ -63,6 +63,14 @@ fn multinomial_cgs_draws_from_the_posterior_over_all_partitions() {
     let (model, shard) = tiny_multinomial();
     assert_exact(&model, &shard, 0.7);
     assert_exact(&model, &shard, 2.5);
+}
+
+#[test]
+fn cgs_of_columns_with_missing_cells_draws_from_the_posterior_over_all_partitions() {
+    for kind in KINDS {
+        let (model, shard) = tiny_columns(kind);
+        assert_exact(&model, &shard, 0.7);
+    }
 }
 
 /// The same partition, numbered by first appearance.
@@ -127,4 +135,14 @@ fn multinomial_labels_follow_the_prior_when_documents_are_redrawn() {
     let (model, shard) = tiny_multinomial();
     let Model::Multinomial(family) = &model else { unreachable!() };
     assert_geweke(&model, family, shard, 1.5);
+}
+
+/// Which cells are missing stays as it is.
+#[test]
+fn labels_of_columns_follow_the_prior_when_rows_are_redrawn() {
+    for kind in KINDS {
+        let (model, shard) = tiny_columns(kind);
+        let Model::Columns(family) = &model else { unreachable!() };
+        assert_geweke(&model, family, shard, 1.5);
+    }
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Enumeration, tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, KINDS, tiny_columns, tiny_gaussian, tiny_multinomial};
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::{Draws, Observer};
@@ -222,5 +222,13 @@ fn the_short_cuts_of_a_slice_sampler_are_found_out() {
         assert!(error_of(&tiny, 0.7, Variant::Right) < BOUND);
         assert!(error_of(&tiny, 0.7, Variant::TextbookSticks) > 1.5 * BOUND);
         assert!(error_of(&tiny, 0.7, Variant::PreviousSlice) > 1.5 * BOUND);
+    }
+}
+
+#[test]
+fn slices_of_columns_with_missing_cells_draw_from_the_posterior_over_all_partitions() {
+    for kind in KINDS {
+        let z = error_of(&tiny_columns(kind), 0.7, Variant::Right);
+        assert!(z < BOUND, "{kind:?}: {z}");
     }
 }

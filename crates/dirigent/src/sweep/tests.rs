@@ -1,5 +1,6 @@
 //! Every fast scorer against its slow twin: the conditional of a row, in total variation, over random states.
 
+pub(super) mod columns;
 mod halves;
 
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ use crate::rows::Shard;
 use crate::special::log_sum_exp;
 use crate::stats::Stats;
 
-const BOUND: f64 = 1e-5;
+pub(super) const BOUND: f64 = 1e-5;
 
 /// A state to test on: components (some empty), and a row that is in one of them.
 pub(super) struct State<F> {
@@ -24,11 +25,11 @@ pub(super) struct State<F> {
     pub(super) components: Vec<Stats>,
     pub(super) row: OwnedRow,
     pub(super) n_columns: usize,
-    own: usize,
+    pub(super) own: usize,
 }
 
 /// Empty, tiny and huge, as it comes.
-fn random_count(rng: &mut Stream) -> i64 {
+pub(super) fn random_count(rng: &mut Stream) -> i64 {
     [0, 1, 2, 10, 1_000, 1_000_000][rng.below(6)]
 }
 
@@ -101,7 +102,7 @@ pub(super) fn multinomial_state(n_words: usize, n_components: usize, smoothing: 
 
 impl<F: Family> State<F> {
     /// The total variation between the conditionals of the fast scorer and of the slow twin.
-    fn distance<S: Scorer<Family = F>>(&self, scorer: S, kernel: Kernel) -> f64 {
+    pub(super) fn distance<S: Scorer<Family = F>>(&self, scorer: S, kernel: Kernel) -> f64 {
         let shard = Shard::of_table(table_of_rows(self.n_columns, std::slice::from_ref(&self.row)));
         let alpha = 1.3;
         let mut with_row = self.components.clone();

@@ -7,6 +7,7 @@
 //! Weights and slices are in double precision. [`Reference`] is the slow twin, for any family.
 
 mod batch;
+mod columns;
 mod gaussian_narrow;
 mod gaussian_wide;
 mod multinomial;
@@ -89,7 +90,7 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
         Model::Multinomial(family) => {
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
-        Model::Columns(family) => Box::new(Reference::new(family.clone(), shard)),
+        Model::Columns(family) => Box::new(Sliced::new(columns::ColumnsSlice::new(family.clone()), shard, kernel)),
     }
 }
 

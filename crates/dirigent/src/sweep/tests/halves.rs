@@ -16,7 +16,7 @@ use crate::sweep::reference::{half_contributions, log_half_weight};
 use crate::sweep::{Kernel, LocalHalves, Sampler, UNASSIGNED};
 
 /// Halves are weighed in double precision.
-const HALF_BOUND: f64 = 1e-6;
+pub(super) const HALF_BOUND: f64 = 1e-6;
 const ALPHA: f64 = 1.3;
 
 fn with_row<F: Family>(family: &F, shard: &Shard, stats: &Stats) -> Stats {
@@ -28,7 +28,7 @@ fn with_row<F: Family>(family: &F, shard: &Shard, stats: &Stats) -> Stats {
 impl<F: Family + Clone> State<F> {
     /// The largest total variation of a row's half between fast and slow, every component with its next as halves, the row in the left one,
     /// in the right one, or in none.
-    fn half_distance<S: Scorer<Family = F>>(&self, scorer: impl Fn() -> S, kernel: Kernel) -> f64 {
+    pub(super) fn half_distance<S: Scorer<Family = F>>(&self, scorer: impl Fn() -> S, kernel: Kernel) -> f64 {
         let shard = Shard::of_table(table_of_rows(self.n_columns, std::slice::from_ref(&self.row)));
         let n = self.components.len();
         let halves = |slot: usize| [self.components[slot].clone(), self.components[(slot + 1) % n].clone()];
@@ -94,13 +94,13 @@ proptest! {
 /// Rows of four close components, some of them this shard's and some another worker's.
 fn rows_of<F: Family>(family: &F, like: &OwnedRow, n_rows: usize, rng: &mut Stream) -> Vec<OwnedRow> {
     let params: Vec<F::Params> = (0..4).map(|_| family.sample_params(&family.empty_stats(), rng)).collect();
-    let like = table_of_rows(family.stats_len(), std::slice::from_ref(like));
+    let like = table_of_rows(family.n_columns(), std::slice::from_ref(like));
     (0..n_rows).map(|row| family.sample_row(&params[row % 4], like.row(0), rng)).collect()
 }
 
 /// Known halves, with another worker's rows, in slots 0 and 3, fresh ones in slot 1, none in slot 2: after two sweeps the scorer's halves are
 /// those of the labels.
-fn check_conservation<F: Family + Clone, S: Scorer<Family = F>>(
+pub(super) fn check_conservation<F: Family + Clone, S: Scorer<Family = F>>(
     family: &F,
     like: &OwnedRow,
     scorer: impl Fn() -> S,
@@ -108,7 +108,7 @@ fn check_conservation<F: Family + Clone, S: Scorer<Family = F>>(
 ) {
     let mut rng = Seed::new(8).stream(Role::Observer, 0, 0);
     let rows = rows_of(family, like, 300, &mut rng);
-    let table = |rows: &[OwnedRow]| Shard::of_table(table_of_rows(family.stats_len(), rows));
+    let table = |rows: &[OwnedRow]| Shard::of_table(table_of_rows(family.n_columns(), rows));
     let (shard, others) = (table(&rows[..200]), table(&rows[200..]));
     let random_labels = |n: usize, rng: &mut Stream| -> (Vec<u32>, Vec<Option<Half>>) {
         let labels: Vec<u32> = (0..n).map(|_| rng.below(4) as u32).collect();
