@@ -5,8 +5,8 @@ mod common;
 use std::collections::HashMap;
 
 use common::{
-    Distance, Enumeration, crp_law_of_k, shard_of, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian,
-    tiny_multinomial,
+    Distance, Enumeration, KINDS, crp_law_of_k, shard_of, tiny_columns, tiny_directions, tiny_full, tiny_full_wide,
+    tiny_gaussian, tiny_multinomial,
 };
 use dirigent::family::Family;
 use dirigent::method::cgs::Chain;
@@ -82,6 +82,14 @@ fn cgs_of_directions_draws_from_the_posterior_over_all_partitions() {
     for (model, shard) in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 30.0, 10.0)] {
         assert_exact(&model, &shard, 0.7);
         assert_exact(&model, &shard, 2.5);
+    }
+}
+
+#[test]
+fn cgs_of_columns_with_missing_cells_draws_from_the_posterior_over_all_partitions() {
+    for kind in KINDS {
+        let (model, shard) = tiny_columns(kind);
+        assert_exact(&model, &shard, 0.7);
     }
 }
 
@@ -161,6 +169,16 @@ fn full_gaussian_labels_follow_the_prior_when_rows_are_redrawn() {
 fn labels_follow_the_prior_when_directions_are_redrawn() {
     for (model, shard) in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 10.0, 5.0)] {
         let Model::VonMisesFisher(family) = &model else { unreachable!() };
+        assert_geweke(&model, family, shard, 1.5);
+    }
+}
+
+/// Which cells are missing stays as it is.
+#[test]
+fn labels_of_columns_follow_the_prior_when_rows_are_redrawn() {
+    for kind in KINDS {
+        let (model, shard) = tiny_columns(kind);
+        let Model::Columns(family) = &model else { unreachable!() };
         assert_geweke(&model, family, shard, 1.5);
     }
 }

@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{Enumeration, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
+use common::{
+    Enumeration, KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial,
+};
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::{Draws, Observer};
@@ -237,5 +239,13 @@ fn the_short_cuts_of_a_slice_sampler_are_found_out() {
 fn slices_of_directions_draw_from_the_posterior_over_all_partitions() {
     for tiny in [tiny_directions(3, 4.0, 1.0), tiny_directions(40, 30.0, 10.0)] {
         assert!(error_of(&tiny, 0.7, Variant::Right) < BOUND);
+    }
+}
+
+#[test]
+fn slices_of_columns_with_missing_cells_draw_from_the_posterior_over_all_partitions() {
+    for kind in KINDS {
+        let z = error_of(&tiny_columns(kind), 0.7, Variant::Right);
+        assert!(z < BOUND, "{kind:?}: {z}");
     }
 }

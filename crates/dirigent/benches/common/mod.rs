@@ -4,7 +4,10 @@
 pub mod drawn;
 pub mod product;
 
-use dirigent::family::{Conjugate, Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow, VonMisesFisher};
+use dirigent::family::{
+    Column, ColumnLaw, Columns, ColumnsKind, Conjugate, Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow,
+    VonMisesFisher,
+};
 use dirigent::model::Model;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{CountTable, Row, Shard, Table};
@@ -38,9 +41,17 @@ pub enum Shape {
     Multinomial(usize, usize),
     /// Columns, components and concentration.
     Directions(usize, usize, f64),
+    /// The law of all columns, columns, components.
+    Columns(ColumnLaw, usize, usize),
 }
 
-pub const SHAPES: [(&str, Shape); 12] = [
+/// Clusters about a third as wide as the column.
+const NORMAL: ColumnLaw =
+    ColumnLaw::Normal { offset: 0.0, scale: 1.0, prior_mean: 0.0, prior_rows: 0.1, shape: 4.0, rate: 0.4 };
+const BERNOULLI: ColumnLaw = ColumnLaw::Bernoulli { a: 0.5, b: 0.5 };
+const CATEGORICAL: ColumnLaw = ColumnLaw::Categorical { smoothing: 0.5, n_levels: 8 };
+
+pub const SHAPES: [(&str, Shape); 16] = [
     ("gaussian D=2 K=50", Shape::Gaussian(2, 50, 10.0)),
     ("gaussian D=48 K=1000", Shape::Gaussian(48, 1000, 1.0)),
     ("gaussian D=48 K=10000", Shape::Gaussian(48, 10_000, 1.0)),
@@ -53,6 +64,10 @@ pub const SHAPES: [(&str, Shape); 12] = [
     ("multinomial V=9866 K=1000", Shape::Multinomial(9866, 1000)),
     ("vmf D=64 K=100", Shape::Directions(64, 100, 100.0)),
     ("vmf D=384 K=500", Shape::Directions(384, 500, 400.0)),
+    ("diagonal D=48 K=100", Shape::Columns(NORMAL, 48, 100)),
+    ("diagonal D=48 K=1000", Shape::Columns(NORMAL, 48, 1000)),
+    ("bernoulli D=100 K=50", Shape::Columns(BERNOULLI, 100, 50)),
+    ("categorical D=20x8 K=50", Shape::Columns(CATEGORICAL, 20, 50)),
 ];
 
 impl Case {
@@ -71,6 +86,9 @@ impl Case {
                 prior_direction[0] = 1.0;
                 let family = VonMisesFisher { concentration, prior_direction, prior_strength: 0.0 };
                 drawn::case_of(name, Model::VonMisesFisher(family), n_components, n_rows, Row::F64(&[]))
+            }
+            Shape::Columns(law, n_columns, n_components) => {
+                columns(name, law, n_columns, n_components, n_rows, &mut rng)
             }
         }
     }
@@ -203,4 +221,33 @@ fn multinomial(name: &'static str, n_words: usize, n_components: usize, n_rows: 
         family.add_row(row, &mut components[label as usize]);
     }
     Case { name, n_columns: n_words, n_components, model: Model::Multinomial(family), shard, labels, components }
+}
+
+fn columns(
+    name: &'static str,
+    law: ColumnLaw,
+    n_columns: usize,
+    n_components: usize,
+    n_rows: usize,
+    rng: &mut Stream,
+) -> Case {
+    let column = Column { law, has_missing: false };
+    let family = Columns { kind: ColumnsKind::Mixed, columns: vec![column; n_columns] };
+    let parameters: Vec<Vec<f64>> =
+        (0..n_components).map(|_| family.sample_params(&family.empty_stats(), rng)).collect();
+    let row = |component: usize, rng: &mut Stream| match family.sample_row(&parameters[component], Row::F32(&[]), rng) {
+        OwnedRow::Numbers(numbers) => numbers.into_iter().map(|x| x as f32).collect::<Vec<f32>>(),
+        OwnedRow::Counts(_) => unreachable!("columns are dense"),
+    };
+    let mut components = vec![family.empty_stats(); n_components];
+    for (component, stats) in components.iter_mut().enumerate() {
+        (0..OTHERS).for_each(|_| family.add_row(Row::F32(&row(component, rng)), stats));
+    }
+    let labels: Vec<u32> = (0..n_rows).map(|_| rng.below(n_components) as u32).collect();
+    let cells: Vec<f32> = labels.iter().flat_map(|&label| row(label as usize, rng)).collect();
+    let shard = Shard::of_table(Table::from_f32(n_columns, cells));
+    for (row, &label) in shard.rows().zip(&labels) {
+        family.add_row(row, &mut components[label as usize]);
+    }
+    Case { name, n_columns, n_components, model: Model::Columns(family), shard, labels, components }
 }

@@ -5,6 +5,7 @@
 //! slow, obvious sampler that works for every family and that every fast one is compared with.
 
 mod batch;
+mod columns;
 mod component_halves;
 mod document;
 mod draw;
@@ -132,8 +133,8 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
-        Model::Columns(family) => Box::new(reference::Reference::new(family.clone(), shard)),
         Model::VonMisesFisher(family) => Box::new(Batched::new(vmf::VmfScorer::new(family.clone()), shard, kernel)),
+        Model::Columns(family) => Box::new(Batched::new(columns::ColumnsScorer::new(family.clone()), shard, kernel)),
     }
 }
 

@@ -234,7 +234,7 @@ mod tests {
 
     use super::super::reference::Reference;
     use super::super::tests::full::full_state;
-    use super::super::tests::{State, gaussian_state, kernels, multinomial_state};
+    use super::super::tests::{State, columns, gaussian_state, kernels, multinomial_state};
     use super::super::{Kernel, Sampler, sampler};
     use crate::family::{Family, OwnedRow, table_of_rows};
     use crate::model::Model;
@@ -310,6 +310,25 @@ mod tests {
             let state = multinomial_state(v, k, libm::exp(log_smoothing), seed);
             let model = Model::Multinomial(state.family.clone());
             let rows = [state.row.clone(), OwnedRow::Counts(vec![]), OwnedRow::Counts(vec![(0, 1)])];
+            for kernel in kernels() {
+                let error = error(&state, &model, &rows, kernel);
+                prop_assert!(error < BOUND, "{kernel}: {error}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..ProptestConfig::default() })]
+
+        /// With holes also in columns that had none when the model was fitted.
+        #[test]
+        fn predictions_of_columns_equal_their_twin(kind in 0usize..5, d in 1usize..=30, k in 1usize..=100, seed: u64) {
+            let state = columns::state(columns::family(kind, d, seed), k, seed);
+            let model = Model::Columns(state.family.clone());
+            let OwnedRow::Numbers(numbers) = &state.row else { panic!("dense rows") };
+            let mut holes = numbers.clone();
+            holes.iter_mut().step_by(3).for_each(|x| *x = f64::NAN);
+            let rows = [state.row.clone(), OwnedRow::Numbers(holes), OwnedRow::Numbers(vec![f64::NAN; d])];
             for kernel in kernels() {
                 let error = error(&state, &model, &rows, kernel);
                 prop_assert!(error < BOUND, "{kernel}: {error}");

@@ -1,5 +1,6 @@
 //! Every fast scorer against its slow twin: the conditional of a row, in total variation, over random states.
 
+pub(super) mod columns;
 pub(super) mod full;
 mod halves;
 
@@ -18,7 +19,7 @@ use crate::rows::{Row, Shard};
 use crate::special::log_sum_exp;
 use crate::stats::Stats;
 
-const BOUND: f64 = 1e-5;
+pub(super) const BOUND: f64 = 1e-5;
 
 /// A state to test on: components (some empty), and a row that is in one of them.
 pub(super) struct State<F> {
@@ -30,7 +31,7 @@ pub(super) struct State<F> {
 }
 
 /// Empty, tiny and huge, as it comes.
-fn random_count(rng: &mut Stream) -> i64 {
+pub(super) fn random_count(rng: &mut Stream) -> i64 {
     [0, 1, 2, 10, 1_000, 1_000_000][rng.below(6)]
 }
 

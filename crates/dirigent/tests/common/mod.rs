@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use dirigent::family::{OwnedRow, table_of_rows};
+use dirigent::family::{Column, ColumnLaw, Columns, ColumnsKind, OwnedRow, table_of_rows};
 use dirigent::method::cgs::log_joint_of_labels;
 use dirigent::model::Model;
 use dirigent::rows::Shard;
@@ -235,6 +235,85 @@ pub fn tiny_directions(n_columns: usize, concentration: f64, prior_strength: f64
     let family = dirigent::family::VonMisesFisher { concentration, prior_direction, prior_strength };
     (Model::VonMisesFisher(family), shard_of(n_columns, &rows))
 }
+
+/// Seven rows of columns of one law or of all of them, with missing cells.
+pub fn tiny_columns(kind: ColumnsKind) -> (Model, Shard) {
+    const NONE: f64 = f64::NAN;
+    let normal =
+        |offset| ColumnLaw::Normal { offset, scale: 2.0, prior_mean: 0.3, prior_rows: 0.3, shape: 2.0, rate: 0.5 };
+    let (bernoulli, poisson) = (ColumnLaw::Bernoulli { a: 0.6, b: 0.9 }, ColumnLaw::Poisson { shape: 1.2, rate: 0.5 });
+    let categorical = |n_levels| ColumnLaw::Categorical { smoothing: 0.4, n_levels };
+    let (laws, cells): ([ColumnLaw; 3], [[f64; 3]; 7]) = match kind {
+        ColumnsKind::Diagonal => (
+            [normal(0.5), normal(0.0), normal(-1.0)],
+            [
+                [-2.1, -0.7, 0.1],
+                [-1.4, NONE, 0.3],
+                [-0.3, -0.1, NONE],
+                [0.2, 0.0, 0.2],
+                [0.9, NONE, NONE],
+                [2.2, 0.6, -0.1],
+                [2.6, 0.8, 0.4],
+            ],
+        ),
+        ColumnsKind::Bernoulli => (
+            [bernoulli; 3],
+            [
+                [1.0, 1.0, 0.0],
+                [1.0, NONE, 0.0],
+                [1.0, 1.0, 1.0],
+                [0.0, 0.0, NONE],
+                [0.0, NONE, NONE],
+                [0.0, 0.0, 1.0],
+                [1.0, 0.0, 1.0],
+            ],
+        ),
+        ColumnsKind::Poisson => (
+            [poisson, ColumnLaw::Poisson { shape: 0.7, rate: 0.1 }, poisson],
+            [
+                [0.0, 3.0, 1.0],
+                [1.0, NONE, 0.0],
+                [0.0, 5.0, NONE],
+                [4.0, 70.0, 2.0],
+                [3.0, NONE, NONE],
+                [6.0, 66.0, 1.0],
+                [2.0, 9.0, 3.0],
+            ],
+        ),
+        ColumnsKind::Categorical => (
+            [categorical(3), categorical(4), categorical(2)],
+            [
+                [0.0, 3.0, 1.0],
+                [0.0, NONE, 0.0],
+                [0.0, 3.0, NONE],
+                [2.0, 1.0, 1.0],
+                [2.0, NONE, NONE],
+                [2.0, 0.0, 1.0],
+                [1.0, 1.0, 0.0],
+            ],
+        ),
+        ColumnsKind::Mixed => (
+            [normal(0.5), poisson, categorical(3)],
+            [
+                [-2.1, 0.0, 1.0],
+                [-1.4, NONE, 1.0],
+                [-0.3, 1.0, NONE],
+                [0.2, 2.0, 0.0],
+                [NONE, NONE, 0.0],
+                [NONE, 3.0, 2.0],
+                [2.6, 2.0, 0.0],
+            ],
+        ),
+    };
+    let rows: Vec<_> = cells.iter().map(|row| OwnedRow::Numbers(row.to_vec())).collect();
+    let has_missing = |ix: usize| cells.iter().any(|row| row[ix].is_nan());
+    let columns = (0..3).map(|ix| Column { law: laws[ix], has_missing: has_missing(ix) }).collect();
+    (Model::Columns(Columns { kind, columns }), shard_of(3, &rows))
+}
+
+/// All kinds of columns.
+pub const KINDS: [ColumnsKind; 5] =
+    [ColumnsKind::Diagonal, ColumnsKind::Bernoulli, ColumnsKind::Poisson, ColumnsKind::Categorical, ColumnsKind::Mixed];
 
 /// The law of K under a Chinese restaurant process: |s(n,k)| α^k Γ(α)/Γ(α+n).
 pub fn crp_law_of_k(n: usize, alpha: f64) -> Vec<f64> {

@@ -8,7 +8,7 @@ mod categorical;
 mod cut;
 mod description;
 mod law;
-mod normal;
+pub(crate) mod normal;
 mod poisson;
 #[cfg(test)]
 mod tests;
@@ -16,6 +16,7 @@ mod tests;
 pub use law::ColumnLaw;
 
 use law::{Law as _, with_law};
+use normal::{Normal, NormalProducts};
 use serde::{Deserialize, Serialize};
 
 use super::{Conjugate, Family, OwnedRow};
@@ -93,10 +94,19 @@ impl Columns {
     fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
         stats.count += sign;
         let Sums::Dense(sums) = &mut stats.sums else { panic!("columns have dense sums") };
-        let (mut rest, sign) = (&mut **sums, sign as f64);
-        for (column, x) in self.columns.iter().zip(cells(row)) {
+        match row {
+            Row::F32(numbers) => self.accumulate_cells(numbers, sign as f64, sums),
+            Row::F64(numbers) => self.accumulate_cells(numbers, sign as f64, sums),
+            Row::Counts(_) => panic!("columns have dense rows"),
+        }
+    }
+
+    fn accumulate_cells<T: Copy + Into<f64>>(&self, cells: &[T], sign: f64, sums: &mut [f64]) {
+        let mut rest = sums;
+        for (column, &x) in self.columns.iter().zip(cells) {
             let sums;
             (sums, rest) = rest.split_at_mut(column.stats_len());
+            let x: f64 = x.into();
             if x.is_nan() {
                 continue;
             }
@@ -142,9 +152,19 @@ impl Conjugate for Columns {
         self.columns.iter().map(|column| with_law!(&column.law, law => law.parameters_len())).sum()
     }
 
+    /// The sum of the columns'; logs of columns of numbers by products.
     fn log_normalizer(&self, stats: &Stats) -> f64 {
-        let of_column = |ColumnOf { column, n, sums }| with_law!(&column.law, law => law.log_normalizer(n, sums));
-        self.columns_of(stats).map(of_column).sum()
+        let (mut normals, mut sum) = (NormalProducts::NONE, 0.0);
+        for ColumnOf { column, n, sums } in self.columns_of(stats) {
+            match column.law {
+                ColumnLaw::Normal { offset, scale, prior_mean, prior_rows, shape, rate } => {
+                    let law = Normal { offset, scale, prior_mean, prior_rows, shape, rate };
+                    normals.add(law.posterior(n, sums));
+                }
+                _ => sum += with_law!(&column.law, law => law.log_normalizer(n, sums)),
+            }
+        }
+        sum + normals.log_normalizer()
     }
 
     /// The parameters of the columns, one after another.

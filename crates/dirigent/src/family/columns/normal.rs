@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use super::law::{Law, Spread};
 use crate::family::described::not_positive;
 use crate::rng::Stream;
-use crate::special::log_gamma;
+use crate::special::{LogProduct, log_gamma};
 
 /// Cells this far out, in units of the scale, are as good as farther ones, and their squares do not overflow.
 const FARTHEST: f64 = 1e60;
@@ -70,6 +70,36 @@ impl Normal {
         let between = self.prior_rows * n / rows * (mean_of_rows - prior_mean).powi(2);
         let mean = prior_mean + n / rows * (mean_of_rows - prior_mean);
         NormalPosterior { rows, mean, shape, rate: self.rate + 0.5 * (within + between) }
+    }
+}
+
+/// The log-normalisers of many columns: most have the same a, and then one ln Γ and one logarithm serve for all.
+pub(super) struct NormalProducts {
+    shape: f64,
+    log_gamma: f64,
+    rates: LogProduct,
+    rows: LogProduct,
+    sum: f64,
+}
+
+impl NormalProducts {
+    pub(super) const NONE: Self =
+        Self { shape: 0.0, log_gamma: 0.0, rates: LogProduct::ONE, rows: LogProduct::ONE, sum: 0.0 };
+
+    #[inline]
+    pub(super) fn add(&mut self, column: NormalPosterior) {
+        if column.shape != self.shape {
+            self.sum -= self.shape * self.rates.log();
+            (self.shape, self.rates, self.log_gamma) = (column.shape, LogProduct::ONE, log_gamma(column.shape));
+        }
+        self.sum += self.log_gamma;
+        self.rates.multiply(column.rate);
+        self.rows.multiply(column.rows);
+    }
+
+    /// Σ ln Γ(a) − a ln b − ½ ln κ.
+    pub(super) fn log_normalizer(&self) -> f64 {
+        self.sum - self.shape * self.rates.log() - 0.5 * self.rows.log()
     }
 }
 

@@ -7,6 +7,7 @@
 //! Weights and slices are in double precision. [`Reference`] is the slow twin, for any family.
 
 mod batch;
+mod columns;
 mod full_narrow;
 mod full_wide;
 mod gaussian_narrow;
@@ -100,8 +101,8 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
         Model::Multinomial(family) => {
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
-        Model::Columns(family) => Box::new(Reference::new(family.clone(), shard)),
         Model::VonMisesFisher(family) => Box::new(Sliced::new(vmf::VmfSlice::new(family.clone()), shard, kernel)),
+        Model::Columns(family) => Box::new(Sliced::new(columns::ColumnsSlice::new(family.clone()), shard, kernel)),
     }
 }
 

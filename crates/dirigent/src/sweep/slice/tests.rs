@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::batch::{SliceScorer, Sliced};
+use super::columns::ColumnsSlice;
 use super::full_narrow::FullNarrowSlice;
 use super::full_wide::FullWideSlice;
 use super::gaussian_narrow::GaussianNarrowSlice;
@@ -14,6 +15,7 @@ use super::*;
 use crate::family::{Family, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
 use crate::rng::{Role, Seed};
 use crate::special::log_sum_exp;
+use crate::sweep::tests::columns;
 
 const BOUND: f64 = 1e-5;
 
@@ -164,6 +166,21 @@ proptest! {
         let uniform = rng.uniform_positive().powi(8);
         let scorer = || VmfSlice::new(family.clone());
         prop_assert!(distance(&family, scorer, &components, &row, n_columns, own, uniform) < BOUND);
+    }
+
+    #[test]
+    fn column_slices_agree_with_their_twin(kind in 0usize..5, d in 1usize..=40, n_components in 1usize..70, seed: u64) {
+        let mut rng = stream(seed);
+        let family = columns::family(kind, d, seed);
+        let components = components(&family, n_components, 0.001, &mut rng);
+        let own = own_or_none(&mut rng, n_components);
+        let centre = if own == UNASSIGNED { 0 } else { own as usize };
+        let length = crate::family::Conjugate::parameters_len(&family);
+        let params = components.parameters[centre * length..(centre + 1) * length].to_vec();
+        let row = columns::row_with_holes(&family, &params, &mut rng);
+        let uniform = rng.uniform_positive().powi(8);
+        let scorer = || ColumnsSlice::new(family.clone());
+        prop_assert!(distance(&family, scorer, &components, &row, d, own, uniform) < BOUND);
     }
 }
 
