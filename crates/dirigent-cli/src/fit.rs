@@ -4,8 +4,8 @@ use std::path::Path;
 
 use dirigent::io::labels::read_labels;
 use dirigent::io::{DataSet, Selection};
-use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
+use dirigent::method::{MethodOptions, pilot};
 use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
@@ -40,10 +40,16 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
     check_draws(draws, args.run.chains, data.n_rows())?;
     let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
-    let options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
+    let mut options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
     let truth = true_labels(args.truth.as_deref(), &data)?;
     let shard = rows.all_rows();
-    let (model, choices) = Model::explain(&model_options, &options.survey(&shard))?;
+    let survey = options.survey(&shard);
+    let (mut model, mut choices) = Model::explain(&model_options, &survey)?;
+    if let Some(pilot) = pilot::learn(&shard, &model_options, &model, kernel)? {
+        (model, choices) = Model::explain(&pilot.options, &survey)?;
+        choices.extend(pilot.choices);
+        options.set_model(pilot.options);
+    }
     console.say(describe_model(&model, &model_options));
     if args.model.explain_prior {
         choices.iter().for_each(|Choice { name, value, why }| console.say(format_args!("  {name}: {value} ({why})")));

@@ -14,6 +14,7 @@ pub mod cgs;
 pub mod chains;
 pub mod distributed;
 mod finish;
+pub mod pilot;
 pub mod slice;
 
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
@@ -21,7 +22,7 @@ use self::distributed::{DistributedOptions, DrawsFrom};
 use self::slice::SliceOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
@@ -78,6 +79,15 @@ impl MethodOptions {
             Self::Slice(options) => (options.coordinator.chain, options.time_limit) = (chain, time_limit),
         }
         options
+    }
+
+    /// Replaces what nodes are told of the model.
+    pub fn set_model(&mut self, model: ModelOptions) {
+        match self {
+            Self::Cgs(_) => {}
+            Self::Distributed(options) => options.coordinator.model = model,
+            Self::Slice(options) => options.coordinator.model = model,
+        }
     }
 
     /// The seed of all randomness.

@@ -93,6 +93,8 @@ pub struct ModelOptions {
     pub rate: Option<f64>,
     /// `--tau`
     pub concentration: Option<f64>,
+    /// The share of a column's variance that clusters are expected to have, where it was learnt: the unit of `psi0` and `b0` that does not depend on the column.
+    pub share: Option<f64>,
     /// What is known of the columns beside their numbers.
     pub columns: ColumnOptions,
 }

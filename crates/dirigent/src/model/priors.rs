@@ -1,6 +1,7 @@
 //! The rule for every parameter of a prior that the user leaves out: empirical, from the survey, and such that the unit a column is measured in does not matter.
 //!
-//! The thought behind all of them: a prior should be worth about as much as one row, and expect clusters narrower than the data but not much.
+//! The thought behind all of them: a prior should be worth about as much as one row, and expect clusters narrower than the data but not much. How much narrower is
+//! learnt by a pilot (`method/pilot.rs`) from the [`candidates`].
 
 use super::checks::{above, finite, positive};
 use super::choose::Shape;
@@ -14,12 +15,21 @@ use crate::survey::{CellSummary, ColumnSummary, Survey};
 /// κ₀ of Gaussians whose covariance is learnt: where a component lies is hardly known beforehand. A larger one makes it cheap to give a stray row a
 /// component of its own.
 const PRIOR_ROWS: f64 = 0.1;
-/// The share of a column's variance that a cluster is expected to have, for full covariances.
-const SHARE_FULL: f64 = 0.2;
-/// The same where columns are independent.
-const SHARE_DIAGONAL: f64 = 0.3;
+/// κ₀ times the columns is at most this: the price of a component of its own, (D/2) ln(1 + 1/κ₀), must keep up with what a row gains by it.
+const MOST_PRIOR_ROWS: f64 = 0.4;
+/// The share of a column's variance that a cluster is expected to have.
+const SHARE: f64 = 0.2;
+/// ν₀ − D: the least with which an inverse Wishart has a mean.
+const STRENGTH: f64 = 2.0;
 /// a₀ of normal columns: two rows' worth of knowledge of the variance.
 const SHAPE: f64 = 1.0;
+/// What a pilot tries in their place.
+const SHARES: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7];
+/// ν₀ − D − 2 as a share of the columns.
+const STRENGTHS: [f64; 5] = [0.0, 0.125, 0.25, 0.5, 1.0];
+const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+/// τ in units of the usual one.
+const CONCENTRATIONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// The parameters as they are gathered, with what was chosen.
 struct Gathered(Vec<Choice>);
@@ -79,12 +89,11 @@ fn gaussian_fixed(options: &ModelOptions, survey: &Survey, gathered: &mut Gather
 fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<GaussianFull> {
     let n_columns = survey.n_columns;
     let scale: Vec<f64> = survey.columns().iter().map(ColumnSummary::sd).collect();
-    let why = "a hundredth of a row: where a cluster lies is hardly known beforehand";
-    let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, PRIOR_ROWS, why))?;
+    let rule = prior_rows(n_columns);
+    let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, WHY_PRIOR_ROWS))?;
     let least = n_columns as f64 - 1.0;
-    let why = "columns + 2, the weakest that has a mean, and half as much as there are columns beyond 4: few rows say little of so many covariances";
-    let rule = n_columns as f64 + 2.0 + 0.5 * (n_columns as f64 - 4.0).max(0.0);
-    let degrees = gathered.take("nu0", options.degrees, rule, why);
+    let rule = n_columns as f64 + STRENGTH;
+    let degrees = gathered.take("nu0", options.degrees, rule, "columns + 2: the weakest that has a mean");
     let degrees = above("--nu0", degrees, least, &format!("larger than {least}, the columns less one"))?;
     let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
     let mut diagonal = 0;
@@ -92,17 +101,13 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
         prior_scale[diagonal] = match options.prior_scale {
             Some(psi0) => positive("--psi0", psi0)? / (scale * scale),
             // the mean of an inverse Wishart is Ψ₀ / (ν₀ − D − 1)
-            None => SHARE_FULL * (degrees - least - 2.0).max(1.0),
+            None => options.share.unwrap_or(SHARE) * (degrees - least - 2.0).max(1.0),
         };
         diagonal += n_columns - ix;
     }
-    if options.prior_scale.is_none() {
+    if options.prior_scale.is_none() && options.share.is_none() {
         let value = format!("{} of each column's variance", prior_scale[0]);
-        gathered.tell(
-            "psi0",
-            value,
-            "clusters are expected to have 3 tenths of the variance of the data, and no correlations",
-        );
+        gathered.tell("psi0", value, "clusters are expected to have a fifth of the variance of the data");
     }
     let prior_mean = prior_means(options, survey, gathered)?;
     Ok(GaussianFull { offset: survey.means(), scale, prior_mean, prior_rows, degrees, prior_scale })
@@ -166,7 +171,7 @@ fn columns(
     let mut columns = Vec::with_capacity(laws.len());
     for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
         let law = match law {
-            ColumnFamily::Gaussian => normal(options, column)?,
+            ColumnFamily::Gaussian => normal(options, column, prior_rows(laws.len()))?,
             ColumnFamily::Bernoulli => bernoulli(options, column)?,
             ColumnFamily::Poisson => poisson(options, column)?,
             ColumnFamily::Categorical => categorical(options, column, options.columns.levels(ix))?,
@@ -177,18 +182,18 @@ fn columns(
     Ok(Columns { kind, columns })
 }
 
-fn normal(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
+fn normal(options: &ModelOptions, column: &ColumnSummary, prior_rows: f64) -> Result<ColumnLaw> {
     let scale = column.sd();
     let shape = positive("--a0", options.shape.unwrap_or(SHAPE))?;
     let rate = match options.rate {
         Some(rate) => positive("--b0", rate)? / (scale * scale),
-        None => SHARE_DIAGONAL * shape,
+        None => options.share.unwrap_or(SHARE) * shape,
     };
     Ok(ColumnLaw::Normal {
         offset: column.mean,
         scale,
         prior_mean: finite("--m0", options.prior_mean.unwrap_or(column.mean))?,
-        prior_rows: positive("--kappa0", options.prior_rows.unwrap_or(PRIOR_ROWS))?,
+        prior_rows: positive("--kappa0", options.prior_rows.unwrap_or(prior_rows))?,
         shape,
         rate,
     })
@@ -223,13 +228,15 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
     };
     if has(ColumnFamily::Gaussian) {
         tell("m0", "the mean of each column", "clusters lie about the middle of the data");
-        tell("kappa0", "0.01", "a hundredth of a row: where a cluster lies is hardly known beforehand");
-        tell("a0", "1", "gaussian columns: two rows' worth of knowledge of a variance");
-        tell(
-            "b0",
-            "0.3 of each column's variance",
-            "clusters are expected to have about 3 tenths of the variance of the data",
-        );
+        tell("kappa0", &format!("{:.4}", prior_rows(laws.len())), WHY_PRIOR_ROWS);
+        if options.share.is_none() {
+            tell("a0", "1", "gaussian columns: two rows' worth of knowledge of a variance");
+            tell(
+                "b0",
+                "0.2 of each column's variance",
+                "clusters are expected to have about a fifth of the variance of the data",
+            );
+        }
     }
     if has(ColumnFamily::Bernoulli) {
         tell("a0, b0", "the shares of 1 and of 0", "bernoulli columns: as much as one row like the data");
@@ -240,4 +247,53 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
     if has(ColumnFamily::Categorical) {
         tell("gamma", "1 over the number of levels", "categorical columns: as much as one row, spread over all levels");
     }
+}
+
+const WHY_PRIOR_ROWS: &str =
+    "a tenth of a row, less with more than 4 columns: where a cluster lies is hardly known beforehand";
+
+/// κ₀ of so many columns.
+fn prior_rows(n_columns: usize) -> f64 {
+    PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns as f64)
+}
+
+/// Priors that a pilot may try in place of a model's own; none where the user has said what can be learnt.
+pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
+    let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
+    let pairs = |strengths: &[f64], with: &dyn Fn(f64) -> ModelOptions| {
+        let shares = |&strength: &f64| SHARES.map(|share| ModelOptions { share: Some(share), ..with(strength) });
+        strengths.iter().flat_map(shares).collect()
+    };
+    match model {
+        Model::GaussianFull(family) if !gives(&["nu0", "psi0"]) => {
+            let n_columns = family.offset.len() as f64;
+            pairs(&STRENGTHS, &|strength| ModelOptions {
+                degrees: Some(n_columns + STRENGTH + strength * n_columns),
+                ..options.clone()
+            })
+        }
+        Model::Columns(family) if has_normals(family) && !gives(&["a0", "b0"]) => {
+            pairs(&SHAPES, &|shape| ModelOptions { shape: Some(shape), ..options.clone() })
+        }
+        Model::VonMisesFisher(family) if !gives(&["tau"]) => {
+            let times =
+                |times: f64| ModelOptions { concentration: Some(times * family.concentration), ..options.clone() };
+            CONCENTRATIONS.map(times).to_vec()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn has_normals(family: &Columns) -> bool {
+    matches!(family.kind, ColumnsKind::Diagonal | ColumnsKind::Mixed)
+        && family.columns.iter().any(|column| matches!(column.law, ColumnLaw::Normal { .. }))
+}
+
+/// What of a model's prior can be learnt, as it is.
+pub fn told(model: &Model, why: &str) -> Vec<Choice> {
+    let names = ["nu0", "psi0", "a0", "b0", "tau"];
+    let priors = model.described().priors().into_iter().filter(|(name, _)| names.contains(name));
+    priors
+        .map(|(name, value)| Choice { name: name.into(), value: format!("{value:.4}"), why: why.to_owned() })
+        .collect()
 }
