@@ -21,7 +21,7 @@ const BACK_AFTER: u64 = 2;
 /// Refuses, before any data is read, options that do not go together.
 pub(crate) fn check(args: &FitArgs) -> Result<()> {
     alpha(args)?;
-    let option = if args.transform().n_components.is_some() { "--pca" } else { "--standardize" };
+    let option = args.transform().option();
     let is_of_counts = args.model.options().family == Some(FamilyName::Multinomial);
     let with = "--family multinomial, whose counts are fitted as they are";
     refuse(is_of_counts && !args.transform().is_nothing(), option, with, "choose another --family")?;

@@ -195,6 +195,9 @@ fn prepare(args: &FitArgs, data: &DataSet, console: Console) -> Result<Option<(T
     if record.standardize {
         console.say("standardized: every column has mean 0 and standard deviation 1");
     }
+    if record.normalize {
+        console.say("normalized: every row has length 1");
+    }
     if let (Some(n_components), Some(kept)) = (record.pca, record.variance_kept) {
         let (columns, percent) = (data.n_columns(), 100.0 * kept);
         console

@@ -1,6 +1,6 @@
-//! Columns made comparable (`--standardize`) or fewer (`--pca`) before a fit.
+//! Columns made comparable (`--standardize`) or fewer (`--pca`), rows made directions (`--normalize`), before a fit.
 //!
-//! A row x becomes y = (x − offset) / scale and, where there is a rotation, its product with y. What is to be done is computed once from all
+//! A row x becomes y = (x − offset) / scale and, where there is a rotation, its product with y; last, where that is asked for, it is divided by its length. What is to be done is computed once from all
 //! rows, in double precision and in one fixed order; it is kept with the model and done again to whatever the model predicts. Principal
 //! components are those of the covariance, or of the correlation where columns are standardised too.
 
@@ -20,6 +20,9 @@ pub struct Transform {
     pub scale: Vec<f64>,
     /// The principal components, one a row, over all columns.
     pub rotation: Option<Vec<Vec<f64>>>,
+    /// Whether what comes of that is divided by its length; nothing is done to a row of zeros.
+    #[serde(default)]
+    pub normalize: bool,
 }
 
 /// What the user asks for.
@@ -29,6 +32,8 @@ pub struct TransformOptions {
     pub standardize: bool,
     /// `--pca`: only so many principal components are kept.
     pub n_components: Option<usize>,
+    /// `--normalize`: every row gets length 1.
+    pub normalize: bool,
 }
 
 /// What `run.json` says of a transform.
@@ -36,6 +41,8 @@ pub struct TransformOptions {
 pub struct TransformRecord {
     /// Whether columns were divided by their standard deviations.
     pub standardize: bool,
+    /// Whether rows were divided by their lengths.
+    pub normalize: bool,
     /// How many principal components were kept.
     pub pca: Option<usize>,
     /// The share of the variance that these have.
@@ -53,9 +60,18 @@ impl TransformOptions {
         *self == Self::default()
     }
 
+    /// What was asked for, for messages: one of them.
+    pub fn option(&self) -> &'static str {
+        match self {
+            Self { n_components: Some(_), .. } => "--pca",
+            Self { standardize: true, .. } => "--standardize",
+            _ => "--normalize",
+        }
+    }
+
     /// What is to be done to the rows of a data set, of which it is computed, and what there is to say of it.
     pub fn resolve(&self, data: &DataSet) -> Result<(Transform, TransformRecord)> {
-        let option = if self.n_components.is_some() { "--pca" } else { "--standardize" };
+        let option = self.option();
         if data.is_counts() {
             let error = InputError::new(format!("{option} needs a dense table, and these are sparse counts"));
             return Err(error.hint(format!("leave {option} out: counts are fitted as they are")).into());
@@ -67,6 +83,14 @@ impl TransformOptions {
             return Err(InputError::new(problem).hint(format!("ask for 1 to {n_columns}")).into());
         }
         let shard = data.all_rows();
+        if !self.standardize && self.n_components.is_none() {
+            let transform = Transform::normalizing(n_columns);
+            check_lengths(&transform, &shard)?;
+            return Ok((
+                transform,
+                TransformRecord { standardize: false, normalize: true, pca: None, variance_kept: None },
+            ));
+        }
         let offset = means(&shard);
         let sds = deviations(&shard, &offset);
         if let Some(ix) = sds.iter().position(|sd| !sd.is_finite()) {
@@ -76,8 +100,10 @@ impl TransformOptions {
         }
         // a column that is constant has no scale of its own
         let scale_of = |sd: &f64| if self.standardize && *sd > 0.0 { *sd } else { 1.0 };
-        let mut transform = Transform { scale: sds.iter().map(scale_of).collect(), offset, rotation: None };
-        let mut record = TransformRecord { standardize: self.standardize, pca: self.n_components, variance_kept: None };
+        let mut transform =
+            Transform { scale: sds.iter().map(scale_of).collect(), offset, rotation: None, normalize: self.normalize };
+        let (standardize, normalize, pca) = (self.standardize, self.normalize, self.n_components);
+        let mut record = TransformRecord { standardize, normalize, pca, variance_kept: None };
         if let Some(n_components) = self.n_components {
             if sds.iter().all(|sd| *sd == 0.0) {
                 let error = InputError::new("--pca finds no component: all rows are equal");
@@ -90,11 +116,33 @@ impl TransformOptions {
             record.variance_kept = Some(variance(&eigen.values[..n_components]) / variance(&eigen.values));
             transform.rotation = Some(eigen.vectors);
         }
+        if self.normalize {
+            check_lengths(&transform, &shard)?;
+        }
         Ok((transform, record))
     }
 }
 
+/// A row of zeros has no direction.
+fn check_lengths(transform: &Transform, shard: &Shard) -> Result<()> {
+    let by_column = transform.rotation.as_ref().map(|rows| transposed(rows));
+    let (mut scaled, mut rotated) = (vec![0.0; transform.n_columns()], vec![0.0; transform.n_columns_out()]);
+    for (row_ix, row) in shard.rows().enumerate() {
+        let row = transform.row(row, by_column.as_deref(), &mut scaled, &mut rotated);
+        if row.iter().all(|cell| *cell == 0.0) {
+            let error = InputError::new("--normalize finds a row of zeros, which has no direction");
+            return Err(error.at_row(row_ix + 1).hint("take the row out").into());
+        }
+    }
+    Ok(())
+}
+
 impl Transform {
+    /// One that does nothing but divide rows by their lengths.
+    fn normalizing(n_columns: usize) -> Self {
+        Self { offset: vec![0.0; n_columns], scale: vec![1.0; n_columns], rotation: None, normalize: true }
+    }
+
     /// The columns it takes.
     pub fn n_columns(&self) -> usize {
         self.offset.len()
@@ -143,17 +191,32 @@ impl Transform {
         let (mut scaled, mut rotated) = (vec![0.0; self.n_columns()], vec![0.0; self.n_columns_out()]);
         let mut cells = Vec::with_capacity(table.n_rows() * rotated.len());
         for row_ix in 0..table.n_rows() {
-            self.scale_row(table.row(row_ix), &mut scaled);
-            let row = match &by_column {
-                None => &scaled,
-                Some(by_column) => {
-                    rotate(by_column, &scaled, &mut rotated);
-                    &rotated
-                }
-            };
+            let row = self.row(table.row(row_ix), by_column.as_deref(), &mut scaled, &mut rotated);
             cells.extend(row.iter().map(|&cell| convert(cell)));
         }
         cells
+    }
+
+    /// One row, in one of the two buffers.
+    fn row<'a>(
+        &self,
+        row: Row<'_>,
+        by_column: Option<&[Vec<f64>]>,
+        scaled: &'a mut [f64],
+        rotated: &'a mut [f64],
+    ) -> &'a [f64] {
+        self.scale_row(row, scaled);
+        let row = match by_column {
+            None => scaled,
+            Some(by_column) => {
+                rotate(by_column, scaled, rotated);
+                rotated
+            }
+        };
+        if self.normalize {
+            divide_by_length(row);
+        }
+        row
     }
 
     /// The row before rotation.
@@ -162,6 +225,16 @@ impl Transform {
         for ((cell, offset), scale) in scaled.iter_mut().zip(&self.offset).zip(&self.scale) {
             *cell = ((*cell - offset) / scale).clamp(-LARGEST, LARGEST);
         }
+    }
+}
+
+/// In two steps: the squares of large or tiny cells might not be finite, or might vanish.
+fn divide_by_length(row: &mut [f64]) {
+    let largest = row.iter().fold(0.0, |largest: f64, cell| largest.max(cell.abs()));
+    if largest > 0.0 {
+        row.iter_mut().for_each(|cell| *cell /= largest);
+        let length = row.iter().map(|cell| cell * cell).sum::<f64>().sqrt();
+        row.iter_mut().for_each(|cell| *cell /= length);
     }
 }
 
@@ -244,10 +317,10 @@ mod tests {
     use super::*;
     use crate::rng::{Role, Seed};
 
-    const STANDARDIZE: TransformOptions = TransformOptions { standardize: true, n_components: None };
+    const STANDARDIZE: TransformOptions = TransformOptions { standardize: true, n_components: None, normalize: false };
 
     fn pca(n_components: usize) -> TransformOptions {
-        TransformOptions { standardize: false, n_components: Some(n_components) }
+        TransformOptions { standardize: false, n_components: Some(n_components), normalize: false }
     }
 
     /// Rows about (1000, −5, 7): most of their spread lies along (3, 4, 0), some across it, and the last column is constant.
@@ -312,7 +385,7 @@ mod tests {
     #[test]
     fn with_both_the_components_are_those_of_the_correlation() {
         let data = DataSet::of_table("t", slanted(300));
-        let both = TransformOptions { standardize: true, n_components: Some(1) };
+        let both = TransformOptions { standardize: true, n_components: Some(1), normalize: false };
         let (transform, _) = both.resolve(&data).unwrap();
         // two correlated columns of the same spread: the diagonal
         let rotation = &transform.rotation.unwrap()[0];
@@ -327,7 +400,8 @@ mod tests {
         let data = DataSet::of_table("t", Table::from_f32(2, vec![1.0, 2.0, 3.0, 5.0, 4.0, 1.0]));
         let (transform, _) = pca(2).resolve(&data).unwrap();
         assert!(matches!(transform.apply(&Table::from_f32(2, vec![1.0, 2.0])), Table::F32 { .. }));
-        let small = Transform { offset: vec![0.0; 2], scale: vec![1e-300; 2], rotation: transform.rotation };
+        let small =
+            Transform { offset: vec![0.0; 2], scale: vec![1e-300; 2], rotation: transform.rotation, normalize: false };
         for table in [Table::from_f64(2, vec![1e300, -1e300]), Table::from_f32(2, vec![f32::MAX, f32::MIN])] {
             let mut cells = [0.0; 2];
             read_row(small.apply(&table).row(0), &mut cells);

@@ -34,6 +34,9 @@ pub(crate) struct FitArgs {
     /// Fit the first D principal components of the columns instead of them: of the covariance, with --standardize of the correlation
     #[arg(long, value_name = "D", help_heading = "Data", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pca: Option<u32>,
+    /// Divide each row by its length, after all else: for --family vmf
+    #[arg(long, help_heading = "Data")]
+    normalize: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
@@ -47,6 +50,7 @@ impl FitArgs {
         TransformOptions {
             standardize: self.standardize,
             n_components: self.pca.map(|n_components| n_components as usize),
+            normalize: self.normalize,
         }
     }
 }

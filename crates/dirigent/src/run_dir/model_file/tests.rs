@@ -35,6 +35,7 @@ fn rotated() -> FittedModel {
             offset: vec![0.1, 1.0 / 3.0, 1e300],
             scale: vec![2.0, 1.0, 1e-300],
             rotation: Some(vec![vec![0.6, 0.8, 0.0], vec![-0.8, 0.6, 1e-17]]),
+            normalize: false,
         }),
         ..gaussian()
     }
