@@ -161,14 +161,16 @@ fn numpy_alone_computes_the_same() {
     let (_, snippet) = page.split_once("```python\n").unwrap();
     let (snippet, _) = snippet.split_once("```").unwrap();
     place.ok("synth synthetic --rows 500 --clusters 8 --centre-sd 4 --out made");
-    place.ok("fit made/data.npy --cycles 5 --out run");
-    place.ok("predict run made/data.npy --proba --out p.npy");
-    place.ok("predict run made/data.npy --log-density --out d.npy");
     let check = "
 p, d = predict('run', np.load('made/data.npy').astype(float))
 assert abs(p - np.load('p.npy')).max() < 1e-4 and abs(d - np.load('d.npy')).max() < 1e-4
 assert (p[:, :-1].argmax(axis=1) == np.load('run/labels.npy')).all()
 ";
-    let output = python(&format!("{snippet}{check}")).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for options in ["", "--standardize", "--standardize --pca 1"] {
+        place.ok(&format!("fit made/data.npy --cycles 5 --out run --force {options}"));
+        place.ok("predict run made/data.npy --proba --out p.npy");
+        place.ok("predict run made/data.npy --log-density --out d.npy");
+        let output = python(&format!("{snippet}{check}")).unwrap();
+        assert!(output.status.success(), "{options}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }
