@@ -46,7 +46,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let survey = options.survey(&shard);
     let (mut model, mut choices) = Model::explain(&model_options, &survey)?;
     if let Some(pilot) = pilot::learn(&shard, &model_options, &model, kernel)? {
-        (model, choices) = Model::explain(&pilot.options, &survey)?;
+        model = Model::resolve(&pilot.options, &survey)?;
+        choices.retain(|choice| pilot.choices.iter().all(|learnt| learnt.name != choice.name));
         choices.extend(pilot.choices);
         options.set_model(pilot.options);
     }

@@ -64,8 +64,17 @@ fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<Dat
             Err(InputError::in_file(&paths[0], problem).hint("give rows like those of the fit").into())
         }
         _ => {
-            data.check_numbers("the model")?;
-            Ok(fitted.transform.as_ref().map_or_else(|| data.clone(), |transform| data.transformed(transform)))
+            let rows = match &fitted.transform {
+                Some(transform) => {
+                    data.check_numbers("the transform of the fit")?;
+                    data.transformed(transform)
+                }
+                None => data,
+            };
+            let names = rows.column_names().map(<[String]>::to_vec).unwrap_or_default();
+            let name = |ix: usize| names.get(ix).cloned().unwrap_or_else(|| (ix + 1).to_string());
+            fitted.model.check_rows(&rows.all_rows(), name)?;
+            Ok(rows)
         }
     }
 }

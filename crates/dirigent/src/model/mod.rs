@@ -5,6 +5,7 @@
 
 mod checks;
 pub mod choose;
+mod fitting_rows;
 mod options;
 pub mod priors;
 #[cfg(test)]

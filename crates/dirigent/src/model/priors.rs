@@ -24,7 +24,7 @@ const STRENGTH: f64 = 2.0;
 /// a₀ of normal columns: two rows' worth of knowledge of the variance.
 const SHAPE: f64 = 1.0;
 /// What a pilot tries in their place.
-const SHARES: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7];
+const SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.7];
 /// ν₀ − D − 2 as a share of the columns.
 const STRENGTHS: [f64; 5] = [0.0, 0.125, 0.25, 0.5, 1.0];
 const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];

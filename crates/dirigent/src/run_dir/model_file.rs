@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::npz::{NpzReader, NpzWriter};
 use super::write_json;
 use crate::error::{Error, InputError, Result};
-use crate::family::{Multinomial, NamedArray};
+use crate::family::{ColumnLaw, Multinomial, NamedArray};
 use crate::io::{FittedColumns, source};
 use crate::model::Model;
 use crate::stats::{Stats, Sums};
@@ -128,6 +128,9 @@ impl FittedModel {
         if n_levels != 0 && (n_levels != columns.n_columns || transform.is_some()) {
             return wrong(format!("`columns.levels` tells of {n_levels} columns, expected {}", columns.n_columns));
         }
+        if let Some(problem) = problem_of_levels(&model, &columns) {
+            return wrong(problem);
+        }
         let mut file = NpzReader::open(&folder.join(COMPONENTS))?;
         let counts = file.integers("counts")?;
         let total = counts.iter().try_fold(0i64, |total, count| total.checked_add(*count));
@@ -169,6 +172,23 @@ fn read_record(path: &Path) -> Result<Record> {
         }
         None => Err(damaged(path, "there is no `format`")),
     }
+}
+
+/// A column of text needs a law of as many levels.
+fn problem_of_levels(model: &Model, columns: &FittedColumns) -> Option<String> {
+    let n_levels = |ix: usize| match model {
+        Model::Columns(family) => match family.columns[ix].law {
+            ColumnLaw::Categorical { n_levels, .. } => Some(n_levels),
+            _ => None,
+        },
+        _ => None,
+    };
+    let wrong = |(ix, levels): (usize, &Option<Vec<String>>)| {
+        let found = levels.as_ref()?.len();
+        (n_levels(ix) != Some(found))
+            .then(|| format!("`columns.levels` has {found} for column {}, the model not", ix + 1))
+    };
+    columns.levels.iter().enumerate().find_map(wrong)
 }
 
 fn damaged(path: &Path, problem: impl Into<String>) -> Error {
