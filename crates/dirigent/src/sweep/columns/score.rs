@@ -121,38 +121,13 @@ impl Table {
         factors_before_split: usize,
         log_weights: &mut [[f64; LANES]; P],
     ) {
-        let n = self.n_factors;
-        let table = &self.factors[first * n..][..P * n];
-        let mut products = [[1.0f32; LANES]; P];
-        let mut exponents = [[0i32; LANES]; P];
-        for factors in row.factors.chunks(factors_before_split) {
-            for &factor in factors {
-                for (vector, product) in products.iter_mut().enumerate() {
-                    let entries = &table[vector * n + factor as usize];
-                    for lane in 0..LANES {
-                        product[lane] *= entries[lane];
-                    }
-                }
-            }
-            split(&mut products, &mut exponents);
-        }
-        for repeats in row.repeats.chunks(factors_before_split) {
-            for &(factor, repeat) in repeats {
-                for (vector, product) in products.iter_mut().enumerate() {
-                    let entries = &table[vector * n + factor as usize];
-                    let further = &table[vector * n + factor as usize + 1];
-                    for lane in 0..LANES {
-                        product[lane] *= A::mul_add(repeat, further[lane], entries[lane]);
-                    }
-                }
-            }
-            split(&mut products, &mut exponents);
-        }
-        for vector in 0..P {
-            let (mantissas, before) = (products[vector], log_weights[vector]);
+        for (vector, log_weights) in log_weights.iter_mut().enumerate() {
+            let table = &self.factors[(first + vector) * self.n_factors..][..self.n_factors];
+            let (mantissas, exponents) = multiply::<A>(table, row, factors_before_split);
             let logs: [f32; LANES] = lanes(|lane| log_mantissa::<A>(mantissas[lane]));
-            log_weights[vector] = lanes(|lane| {
-                let log = f64::from(exponents[vector][lane]) * std::f64::consts::LN_2 + f64::from(logs[lane]);
+            let before = *log_weights;
+            *log_weights = lanes(|lane| {
+                let log = f64::from(exponents[lane]) * std::f64::consts::LN_2 + f64::from(logs[lane]);
                 before[lane] + log
             });
         }
@@ -209,15 +184,45 @@ fn split_excess<A: Arithmetic>(excess: &mut [f32; LANES], exponents: &mut [i32; 
     }
 }
 
-/// Splits the exponents off the products.
+/// The product of a vector's factors: mantissas and exponents. One vector at a time, and by value: several at once the compiler takes apart.
 #[inline(always)]
-fn split<const P: usize>(products: &mut [[f32; LANES]; P], exponents: &mut [[i32; LANES]; P]) {
-    for (product, exponent) in products.iter_mut().zip(exponents) {
-        for lane in 0..LANES {
-            let bits = product[lane].to_bits();
-            exponent[lane] += (bits >> 23) as i32 - 127;
-            product[lane] = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000);
+fn multiply<A: Arithmetic>(
+    table: &[[f32; LANES]],
+    row: &Cells,
+    factors_before_split: usize,
+) -> ([f32; LANES], [i32; LANES]) {
+    let (mut product, mut exponents) = ([1.0f32; LANES], [0i32; LANES]);
+    for factors in row.factors.chunks(factors_before_split) {
+        // two factors are multiplied on their own before they join the rest: a short chain
+        let (pairs, last) = factors.as_chunks::<2>();
+        for &[a, b] in pairs {
+            let (a, b, before) = (table[a as usize], table[b as usize], product);
+            product = lanes(|lane| before[lane] * (a[lane] * b[lane]));
         }
+        for &factor in last {
+            let (entries, before) = (table[factor as usize], product);
+            product = lanes(|lane| before[lane] * entries[lane]);
+        }
+        split(&mut product, &mut exponents);
+    }
+    for repeats in row.repeats.chunks(factors_before_split) {
+        for &(factor, repeat) in repeats {
+            let (entries, further) = (table[factor as usize], table[factor as usize + 1]);
+            let before = product;
+            product = lanes(|lane| before[lane] * A::mul_add(repeat, further[lane], entries[lane]));
+        }
+        split(&mut product, &mut exponents);
+    }
+    (product, exponents)
+}
+
+/// Splits the exponents off a product.
+#[inline(always)]
+fn split(product: &mut [f32; LANES], exponents: &mut [i32; LANES]) {
+    for lane in 0..LANES {
+        let bits = product[lane].to_bits();
+        exponents[lane] += (bits >> 23) as i32 - 127;
+        product[lane] = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000);
     }
 }
 
