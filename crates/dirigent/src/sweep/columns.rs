@@ -7,6 +7,7 @@
 pub(super) mod cells;
 pub(super) mod layout;
 mod local;
+mod score;
 mod table;
 
 use std::ops::Range;
@@ -112,7 +113,7 @@ fn survey(log_weights: &[[f64; LANES]], counts: &[i64]) -> (f64, bool) {
     for (&log_weights, counts) in log_weights.iter().zip(counts.as_chunks::<LANES>().0) {
         let (before, was_bad) = (largest, is_bad);
         largest = lanes(|lane| if log_weights[lane] > before[lane] { log_weights[lane] } else { before[lane] });
-        is_bad = lanes(|lane| was_bad[lane] | ((counts[lane] > 0) & !(log_weights[lane].abs() <= f64::MAX)));
+        is_bad = lanes(|lane| was_bad[lane] | ((counts[lane] > 0) & !log_weights[lane].is_finite()));
     }
     (largest.into_iter().fold(f64::NEG_INFINITY, f64::max), is_bad.into_iter().any(|is_bad| is_bad))
 }

@@ -184,7 +184,7 @@ fn cuts_find_two_clusters_that_were_taken_for_one() {
         let mut rng = stream(9);
         let mut row = |of_second: bool| -> Vec<f64> {
             let cell = |column_ix: usize| {
-                let p = if of_second && column_ix % 2 == 0 { 0.85 } else { 0.15 };
+                let p = if of_second && column_ix.is_multiple_of(2) { 0.85 } else { 0.15 };
                 if rng.uniform() < p { 1.0 } else { 0.0 }
             };
             (0..20).map(cell).collect()

@@ -239,7 +239,7 @@ impl SliceScorer for ColumnsSlice {
         }
         let scored = &self.log_likelihoods.as_flattened()[..n_components];
         let is_coarse = self.row.is_odd || self.sharpness > TOO_SHARP;
-        if is_coarse || scored.iter().any(|log| !(log.abs() <= f64::MAX)) {
+        if is_coarse || scored.iter().any(|log| !log.is_finite()) {
             self.sum_in_double(n_components);
         }
         let scored = &self.log_likelihoods.as_flattened()[..n_components];
