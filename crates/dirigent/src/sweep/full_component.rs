@@ -10,7 +10,8 @@
 use std::cell::RefCell;
 
 use super::component_halves::LocalComponent;
-use super::kernel::log;
+use super::full_shape::Shape;
+use super::kernel::quick_log;
 use crate::cholesky::{self, packed_len};
 use crate::family::{Conjugate, GaussianFull, Posterior, add_moments, log_height};
 use crate::stats::Stats;
@@ -35,10 +36,10 @@ pub(super) struct Shared {
 }
 
 /// What a component's rows make of the prior.
-pub(super) struct Whitened {
-    pub(super) mean: Vec<f64>,
+struct Whitened {
+    mean: Vec<f64>,
     /// W, a packed lower triangle.
-    pub(super) whitening: Vec<f64>,
+    whitening: Vec<f64>,
     /// −½ ln|Ψ|.
     log_root: f64,
 }
@@ -83,23 +84,6 @@ fn whiten(family: &GaussianFull, count: i64, sums: &[f64]) -> Whitened {
     Whitened { mean: posterior.mean, whitening, log_root: -0.5 * posterior.log_determinant }
 }
 
-/// The mean and the W of a component, in a form that suits the number of columns.
-pub(super) trait Shape: Send + Clone {
-    /// A row after offset and scale.
-    type Row: ?Sized;
-
-    fn of(whitened: &Whitened) -> Self;
-
-    /// The columns there are of a row.
-    fn columns(row: &Self::Row, n: usize) -> &[f64];
-
-    /// ‖W(x−m)‖².
-    fn square(&self, row: &Self::Row, scratch: &RefCell<Vec<f64>>) -> f64;
-
-    /// Changes Ψ by sign · weight · (x−m)(x−m)ᵀ, then m by `step` · (x−m); the ratio of the determinants is returned.
-    fn change(&mut self, row: &Self::Row, sign: f64, weight: f64, step: f64) -> f64;
-}
-
 /// A component.
 #[derive(Clone)]
 pub(super) struct FullComponent<S> {
@@ -123,7 +107,7 @@ impl<S: Shape> FullComponent<S> {
 
     fn of_whitened(shared: &Shared, count: i64, sums: Box<[f64]>, whitened: &Whitened) -> Self {
         Self {
-            shape: S::of(whitened),
+            shape: S::of(&whitened.mean, &whitened.whitening),
             count,
             log_root: whitened.log_root,
             log_heights: [shared.log_height((count - 1).max(0)), shared.log_height(count)],
@@ -142,13 +126,25 @@ impl<S: Shape> FullComponent<S> {
 
     #[inline(always)]
     fn log_weight_without(&self, shared: &Shared, row: &S::Row) -> f64 {
-        let (count, family) = (self.count as f64, &shared.family);
-        let rows = family.prior_rows + count;
-        let left = 1.0 - rows / (rows - 1.0) * self.shape.square(row, &shared.scratch);
+        let left = self.left(shared, self.shape.square(row, &shared.scratch));
         if self.count == 1 || left < LITTLE_LEFT {
             return self.log_weight_anew(shared, row);
         }
-        self.log_heights[0] + self.log_root + 0.5 * (family.degrees + count - 1.0) * log(left)
+        self.log_weight_of_left(shared, left)
+    }
+
+    /// What is left of the determinant without a row whose ‖W(x−m)‖² is given.
+    #[inline(always)]
+    pub(super) fn left(&self, shared: &Shared, square: f64) -> f64 {
+        let rows = shared.family.prior_rows + self.count as f64;
+        1.0 - rows / (rows - 1.0) * square
+    }
+
+    /// The log-weight of a row that is taken out.
+    #[inline(always)]
+    pub(super) fn log_weight_of_left(&self, shared: &Shared, left: f64) -> f64 {
+        let degrees = shared.family.degrees + self.count as f64;
+        self.log_heights[0] + self.log_root + 0.5 * (degrees - 1.0) * quick_log(left)
     }
 
     /// The same from the sums without the row.
@@ -189,7 +185,7 @@ impl<S: Shape> LocalComponent for FullComponent<S> {
             return self.log_weight_without(shared, row);
         }
         let (constant, exponent, weight) = self.weigh(shared);
-        constant - exponent * log(1.0 + weight * self.shape.square(row, &shared.scratch))
+        constant - exponent * quick_log(1.0 + weight * self.shape.square(row, &shared.scratch))
     }
 
     #[inline(always)]
@@ -209,7 +205,7 @@ impl<S: Shape> LocalComponent for FullComponent<S> {
             *self = Self::new(shared, self.count, std::mem::take(&mut self.sums));
             return;
         }
-        self.log_root -= 0.5 * log(ratio);
+        self.log_root -= 0.5 * quick_log(ratio);
         self.log_heights = if sign > 0 {
             [self.log_heights[1], shared.log_height(self.count)]
         } else {
@@ -218,144 +214,9 @@ impl<S: Shape> LocalComponent for FullComponent<S> {
     }
 }
 
-/// At most `D` columns: loops over them unroll. Columns beyond those of the data are zeros.
-#[derive(Clone)]
-pub(super) struct Narrow<const D: usize> {
-    pub(super) mean: [f64; D],
-    /// W, row after row.
-    pub(super) whitening: [[f64; D]; D],
-}
-
-impl<const D: usize> Narrow<D> {
-    /// From a packed W.
-    pub(super) fn new(mean: &[f64], whitening: &[f64]) -> Self {
-        let mut narrow = Self { mean: [0.0; D], whitening: [[0.0; D]; D] };
-        narrow.mean[..mean.len()].copy_from_slice(mean);
-        for i in 0..mean.len() {
-            narrow.whitening[i][..=i].copy_from_slice(&whitening[cholesky::row(i)]);
-        }
-        narrow
-    }
-
-    /// ‖W(x−m)‖².
-    #[inline(always)]
-    pub(super) fn squared_distance(&self, row: &[f64; D]) -> f64 {
-        let mut square = 0.0;
-        for y in self.whiten(row) {
-            square += y * y;
-        }
-        square
-    }
-
-    #[inline(always)]
-    fn whiten(&self, row: &[f64; D]) -> [f64; D] {
-        let mut whitened = [0.0; D];
-        for i in 0..D {
-            for j in 0..=i {
-                whitened[i] += self.whitening[i][j] * (row[j] - self.mean[j]);
-            }
-        }
-        whitened
-    }
-}
-
-impl<const D: usize> Shape for Narrow<D> {
-    type Row = [f64; D];
-
-    fn of(whitened: &Whitened) -> Self {
-        Self::new(&whitened.mean, &whitened.whitening)
-    }
-
-    #[inline(always)]
-    fn columns(row: &[f64; D], n: usize) -> &[f64] {
-        &row[..n]
-    }
-
-    #[inline(always)]
-    fn square(&self, row: &[f64; D], _scratch: &RefCell<Vec<f64>>) -> f64 {
-        self.squared_distance(row)
-    }
-
-    /// [`cholesky::change_inverse`], unrolled.
-    #[inline(always)]
-    fn change(&mut self, row: &[f64; D], sign: f64, weight: f64, step: f64) -> f64 {
-        let (whitened, root) = (self.whiten(row), weight.sqrt());
-        let (mut ratio, mut partial) = (1.0f64, [0.0; D]);
-        for i in 0..D {
-            let v = root * whitened[i];
-            let next = (ratio + sign * v * v).max(1e-12 * ratio);
-            let (scale, along) = ((ratio / next).sqrt(), -sign * v / ratio);
-            for j in 0..=i {
-                let before = self.whitening[i][j];
-                self.whitening[i][j] = scale * (before + along * partial[j]);
-                partial[j] += v * before;
-            }
-            ratio = next;
-        }
-        for (mean, x) in self.mean.iter_mut().zip(row) {
-            *mean += step * (x - *mean);
-        }
-        ratio
-    }
-}
-
-/// Any number of columns.
-#[derive(Clone)]
-pub(super) struct Wide {
-    pub(super) mean: Vec<f64>,
-    /// W, a packed lower triangle.
-    pub(super) whitening: Vec<f64>,
-    /// Room for the difference of a row, and for a row of W.
-    room: Vec<f64>,
-}
-
-impl Shape for Wide {
-    type Row = [f64];
-
-    fn of(whitened: &Whitened) -> Self {
-        let room = vec![0.0; 2 * whitened.mean.len()];
-        Self { mean: whitened.mean.clone(), whitening: whitened.whitening.clone(), room }
-    }
-
-    #[inline(always)]
-    fn columns(row: &[f64], _n: usize) -> &[f64] {
-        row
-    }
-
-    #[inline(always)]
-    fn square(&self, row: &[f64], scratch: &RefCell<Vec<f64>>) -> f64 {
-        squared_distance(row, &self.mean, &self.whitening, scratch)
-    }
-
-    #[inline(always)]
-    fn change(&mut self, row: &[f64], sign: f64, weight: f64, step: f64) -> f64 {
-        let (difference, partial) = self.room.split_at_mut(row.len());
-        subtract(row, &self.mean, difference);
-        cholesky::add_scaled(&mut self.mean, step, difference);
-        let root = weight.sqrt();
-        difference.iter_mut().for_each(|x| *x *= root);
-        cholesky::multiply(&self.whitening, difference);
-        cholesky::change_inverse(&mut self.whitening, difference, sign, partial)
-    }
-}
-
-/// ‖W(x−m)‖² for a packed W.
-#[inline(always)]
-pub(super) fn squared_distance(row: &[f64], mean: &[f64], whitening: &[f64], scratch: &RefCell<Vec<f64>>) -> f64 {
-    let mut difference = scratch.borrow_mut();
-    subtract(row, mean, &mut difference);
-    cholesky::squared_norm_of_product(whitening, &difference)
-}
-
-#[inline(always)]
-fn subtract(row: &[f64], mean: &[f64], difference: &mut [f64]) {
-    for ((difference, x), mean) in difference.iter_mut().zip(row).zip(mean) {
-        *difference = x - mean;
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::full_shape::{Narrow, Wide};
     use super::*;
     use crate::family::{Family, OwnedRow, table_of_rows};
     use crate::rng::{Role, Seed};

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use super::batch::{Scorer, mask};
 use super::component_halves::{ComponentHalves, LocalComponent};
-use super::full_component::{FullComponent, Narrow, Shared};
+use super::full_component::{FullComponent, Shared};
 use super::full_panel::{Panel, SplitRow};
+use super::full_shape::Narrow;
 use super::kernel::{Arithmetic, LANES, lanes, log_one_plus};
 use crate::family::{Conjugate, GaussianFull};
 use crate::halves::Half;

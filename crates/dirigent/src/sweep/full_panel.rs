@@ -3,7 +3,21 @@
 //! Rows and means are each held as the sum of two singles. Near ones so differ by exactly what they differ by, however far from the offset both
 //! are: a narrow component far out is scored as well as any.
 
-use super::kernel::{Arithmetic, LANES};
+use super::kernel::{Arithmetic, LANES, lanes};
+
+/// Does something for the rows 0 .. `D` of a triangle, at most eight. Written out: within a loop over rows of rising lengths no row would be unrolled.
+macro_rules! for_rows {
+    ($n:expr, $i:ident => $code:expr) => {
+        for_rows!(@ $n, $i, $code, 0, 1, 2, 3, 4, 5, 6, 7)
+    };
+    (@ $n:expr, $i:ident, $code:expr, $($row:literal),*) => {
+        $(if $row < $n {
+            let $i: usize = $row;
+            $code;
+        })*
+    };
+}
+pub(super) use for_rows;
 
 /// Means and whitening of [`LANES`] components of at most `D` columns.
 #[derive(Clone, Copy)]
@@ -35,8 +49,9 @@ impl<const D: usize> SplitRow<D> {
     }
 }
 
+/// A number as the sum of two singles.
 #[inline(always)]
-fn split_number(x: f64) -> (f32, f32) {
+pub(super) fn split_number(x: f64) -> (f32, f32) {
     let single = x as f32;
     (single, (x - f64::from(single)) as f32)
 }
@@ -67,18 +82,25 @@ impl<const D: usize> Panel<D> {
             }
         }
         let mut squares = [0.0f32; LANES];
-        for i in 0..D {
-            let mut whitened = [0.0f32; LANES];
-            for j in 0..=i {
-                let weights = self.whitening[i][j];
-                for lane in 0..LANES {
-                    whitened[lane] = A::mul_add(weights[lane], differences[j][lane], whitened[lane]);
-                }
-            }
+        for_rows!(D, i => squares = self.add_square::<A>(i, &differences, squares));
+        squares
+    }
+
+    /// Adds the square of one whitened coordinate.
+    #[inline(always)]
+    fn add_square<A: Arithmetic>(
+        &self,
+        i: usize,
+        differences: &[[f32; LANES]; D],
+        squares: [f32; LANES],
+    ) -> [f32; LANES] {
+        let mut whitened = [0.0f32; LANES];
+        for j in 0..=i {
+            let (weights, differences) = (self.whitening[i][j], differences[j]);
             for lane in 0..LANES {
-                squares[lane] = A::mul_add(whitened[lane], whitened[lane], squares[lane]);
+                whitened[lane] = A::mul_add(weights[lane], differences[lane], whitened[lane]);
             }
         }
-        squares
+        lanes(|lane| A::mul_add(whitened[lane], whitened[lane], squares[lane]))
     }
 }

@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use super::batch::{Scorer, mask};
 use super::component_halves::{ComponentHalves, LocalComponent};
-use super::full_component::{FullComponent, Shared, Wide};
+use super::full_component::{FullComponent, Shared};
 use super::full_narrow::weigh;
+use super::full_shape::Wide;
 use super::full_tiles::{RowVector, Tiles};
-use super::kernel::{Arithmetic, LANES, lanes, log};
+use super::kernel::{Arithmetic, LANES, lanes, quick_log};
 use crate::cholesky::diagonal;
 use crate::family::{Conjugate, GaussianFull};
 use crate::halves::Half;
@@ -19,6 +20,11 @@ use crate::stats::Stats;
 
 /// Weights with a larger share are recomputed in double precision.
 const REFINE_ABOVE: f64 = 0.001;
+
+/// How far above all others a row's own log-weight must be to be left in single precision.
+const CLEAR: f64 = 15.0;
+/// What must be left of the determinant without the row then.
+const MUCH_LEFT: f64 = 0.1;
 
 /// Scores rows against Gaussians with full covariances.
 pub(crate) struct FullWideScorer {
@@ -38,6 +44,9 @@ pub(crate) struct FullWideScorer {
     /// The rows of the current batch after offset and scale.
     rows: Vec<f64>,
     vector: RowVector,
+    log_news: [f64; LANES],
+    /// Log-weights of the rows' own slots without them, where those are clearly the rows' slots.
+    clear: [Option<f64>; LANES],
     halves: ComponentHalves<FullComponent<Wide>>,
 }
 
@@ -59,6 +68,8 @@ impl FullWideScorer {
             is_stale: Vec::new(),
             rows: vec![0.0; LANES * n_columns],
             vector: RowVector::new(n_columns),
+            log_news: [0.0; LANES],
+            clear: [None; LANES],
             halves: ComponentHalves::default(),
             shared,
         }
@@ -93,7 +104,7 @@ impl FullWideScorer {
     fn write_table(&mut self, slot: usize) {
         let component = &self.components[slot];
         let (constant, exponent, weight) = component.weigh(&self.shared);
-        self.tiles.write(slot, &component.shape.whitening, weight.sqrt());
+        self.tiles.write(slot, &component.shape.mean, &component.shape.whitening, weight.sqrt());
         self.weights[slot] = (constant as f32, exponent as f32);
     }
 
@@ -107,6 +118,35 @@ impl FullWideScorer {
         self.tiles.resize(n_slots);
     }
 
+    /// The log-weight of a row's own slot without it, from its square in single precision, unless another could come near it: where every other
+    /// has less than e⁻¹⁵ of its weight, its last digits decide nothing.
+    #[inline(always)]
+    fn clear_log_weight(&self, in_batch: usize, own: u32, square: f32, scores: &[[f32; LANES]]) -> Option<f64> {
+        let count = *self.counts.get(own as usize)?;
+        let component = &self.components[own as usize];
+        let left = component.left(&self.shared, f64::from(square) / component.weigh(&self.shared).2);
+        if count < 2 || left.is_nan() || left < MUCH_LEFT {
+            return None;
+        }
+        let log_weight = component.log_weight_of_left(&self.shared, left);
+        let largest = scores.iter().fold([f32::NEG_INFINITY; LANES], |largest, scores| {
+            lanes(|lane| if scores[lane] > largest[lane] { scores[lane] } else { largest[lane] })
+        });
+        let largest = largest.into_iter().fold(f32::NEG_INFINITY, f32::max);
+        let others = f64::from(largest).max(self.log_news[in_batch]);
+        (log_weight - others > CLEAR).then_some(log_weight)
+    }
+
+    /// The log-predictive of a row under an empty component.
+    #[inline(always)]
+    fn compute_log_new(&self, in_batch: usize) -> f64 {
+        let (row, mean) = (self.row(in_batch), &self.empty.shape.mean);
+        let Some(roots) = &self.prior_roots else { return self.empty.log_weight(&self.shared, row, false) };
+        let (constant, exponent, weight) = self.empty.weigh(&self.shared);
+        let whitened = row.iter().zip(mean).zip(roots).map(|((x, mean), root)| (x - mean) * root);
+        constant - exponent * quick_log(1.0 + weight * whitened.map(|y| y * y).sum::<f64>())
+    }
+
     /// Reads the rows of a batch.
     #[inline(always)]
     fn gather(&mut self, shard: &Shard, rows: Range<usize>) {
@@ -114,6 +154,7 @@ impl FullWideScorer {
             let row = &mut self.rows[in_batch * self.n_columns..(in_batch + 1) * self.n_columns];
             self.shared.family.read(shard.row(row_ix), row);
             self.vector.write(in_batch, row);
+            self.log_news[in_batch] = self.compute_log_new(in_batch);
         }
     }
 }
@@ -161,12 +202,16 @@ impl Scorer for FullWideScorer {
         self.refresh_table();
         self.gather(shard, rows.clone());
         let (n_vectors, length) = (self.counts.len() / LANES, self.tiles.length());
+        let mut own_squares = [0.0f32; LANES];
         for slot in 0..self.counts.len() {
             let of_slot = if self.counts[slot] == 0 {
                 [f32::NEG_INFINITY; LANES]
             } else {
-                let mean = &self.components[slot].shape.mean;
-                let squares = self.tiles.squares::<A>(slot, length, mean, &mut self.vector);
+                let squares = self.tiles.squares::<A>(slot, length, &mut self.vector);
+                own.iter()
+                    .enumerate()
+                    .filter(|(_, own)| **own == slot as u32)
+                    .for_each(|(row, _)| own_squares[row] = squares[row]);
                 let (constant, exponent) = self.weights[slot];
                 lanes(|lane| weigh::<A>(squares[lane], constant, exponent))
             };
@@ -175,6 +220,9 @@ impl Scorer for FullWideScorer {
             }
         }
         mask(own, scores);
+        for (in_batch, scores) in scores.chunks_exact(n_vectors).enumerate() {
+            self.clear[in_batch] = self.clear_log_weight(in_batch, own[in_batch], own_squares[in_batch], scores);
+        }
     }
 
     #[inline(always)]
@@ -190,16 +238,18 @@ impl Scorer for FullWideScorer {
         if self.counts[slot] == 1 {
             return f64::NEG_INFINITY;
         }
+        // a birth within the batch may be as near as the row's own
+        if self.stale.is_empty()
+            && let Some(log_weight) = self.clear[in_batch]
+        {
+            return log_weight;
+        }
         self.components[slot].log_weight(&self.shared, self.row(in_batch), true)
     }
 
     #[inline(always)]
     fn log_weight_new(&self, in_batch: usize) -> f64 {
-        let (row, mean) = (self.row(in_batch), &self.empty.shape.mean);
-        let Some(roots) = &self.prior_roots else { return self.empty.log_weight(&self.shared, row, false) };
-        let (constant, exponent, weight) = self.empty.weigh(&self.shared);
-        let whitened = row.iter().zip(mean).zip(roots).map(|((x, mean), root)| (x - mean) * root);
-        constant - exponent * log(1.0 + weight * whitened.map(|y| y * y).sum::<f64>())
+        self.log_news[in_batch]
     }
 
     #[inline(always)]

@@ -12,6 +12,7 @@ mod draw;
 mod full_component;
 mod full_narrow;
 mod full_panel;
+mod full_shape;
 mod full_tiles;
 mod full_wide;
 mod gaussian_halves;

@@ -108,12 +108,25 @@ fn log_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats) -> f64 {
 /// The statistics of a shard's rows by label, in row order.
 pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slots: usize) -> Vec<Stats> {
     let mut stats = vec![family.empty_stats(); n_slots];
-    for (row, &label) in shard.rows().zip(labels) {
-        if label != UNASSIGNED {
-            family.add_row(row, &mut stats[label as usize]);
+    for_rows(family, labels, n_slots, |row_ix| {
+        if labels[row_ix] != UNASSIGNED {
+            family.add_row(shard.row(row_ix), &mut stats[labels[row_ix] as usize]);
         }
-    }
+    });
     stats
+}
+
+/// Dense sums longer than this are added to one component at a time: all of them together would not stay in the cache.
+const LONG_SUMS: usize = 2048;
+
+/// Sees all rows in an order good for adding up: each component's in their own order, so that its sums are the same to the last bit.
+fn for_rows<F: Family>(family: &F, labels: &[u32], n_slots: usize, see: impl FnMut(usize)) {
+    if family.stats_len() <= LONG_SUMS || family.has_counts() || n_slots < 2 {
+        return (0..labels.len()).for_each(see);
+    }
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by_key(|row_ix| labels[*row_ix]);
+    order.into_iter().for_each(see);
 }
 
 /// The same, the halves of each slot apart; rows that are in no half count as left.
@@ -125,11 +138,12 @@ pub fn half_contributions<F: Family>(
     n_slots: usize,
 ) -> Vec<[Stats; 2]> {
     let mut stats: Vec<[Stats; 2]> = (0..n_slots).map(|_| [family.empty_stats(), family.empty_stats()]).collect();
-    for ((row, &label), half) in shard.rows().zip(labels).zip(halves) {
-        if label != UNASSIGNED {
-            family.add_row(row, &mut stats[label as usize][half.map_or(0, Half::ix)]);
+    for_rows(family, labels, n_slots, |row_ix| {
+        if labels[row_ix] != UNASSIGNED {
+            let half = halves[row_ix].map_or(0, Half::ix);
+            family.add_row(shard.row(row_ix), &mut stats[labels[row_ix] as usize][half]);
         }
-    }
+    });
     stats
 }
 

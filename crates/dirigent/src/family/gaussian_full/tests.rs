@@ -1,7 +1,7 @@
 //! The laws, the marginal against an oracle, and data at which naive formulas fail.
 
 use super::super::laws::{self, laws};
-use super::super::{log_marginal, table_of_rows};
+use super::super::{Described, log_marginal, table_of_rows};
 use super::*;
 use crate::rng::{Role, Seed};
 use crate::special::log_gamma;

@@ -9,8 +9,8 @@ use super::full_wide::REFINE_ABOVE;
 use crate::cholesky::diagonal;
 use crate::family::{Conjugate, GaussianFull};
 use crate::rows::Shard;
-use crate::sweep::full_component::Narrow;
 use crate::sweep::full_panel::{Panel, SplitRow};
+use crate::sweep::full_shape::{Narrow, Shape};
 use crate::sweep::kernel::{Arithmetic, LANES, lanes};
 
 /// Scores rows of at most `D` columns.
@@ -51,7 +51,7 @@ impl<const D: usize> SliceScorer for FullNarrowSlice<D> {
         self.constants.clear();
         for of_component in parameters.chunks_exact(self.family.parameters_len()) {
             let (mean, whitening) = of_component.split_at(n_columns);
-            self.components.push(Narrow::new(mean, whitening));
+            self.components.push(Narrow::of(mean, whitening));
             self.constants.push((0..n_columns).map(|i| libm::log(whitening[diagonal(i)])).sum());
         }
         self.table = vec![(Panel::EMPTY, [0.0; LANES]); self.components.len().div_ceil(LANES)];

@@ -8,7 +8,7 @@ use super::batch::SliceScorer;
 use crate::cholesky::{diagonal, packed_len};
 use crate::family::{Conjugate, GaussianFull};
 use crate::rows::Shard;
-use crate::sweep::full_component::squared_distance;
+use crate::sweep::full_shape::squared_distance;
 use crate::sweep::full_tiles::{RowVector, Tiles};
 use crate::sweep::kernel::{Arithmetic, LANES, lanes};
 
@@ -75,7 +75,7 @@ impl SliceScorer for FullWideSlice {
         self.tiles.resize(parameters.len() / self.family.parameters_len());
         for (ix, of_component) in parameters.chunks_exact(self.family.parameters_len()).enumerate() {
             let whitening = &of_component[n_columns..];
-            self.tiles.write(ix, whitening, 1.0);
+            self.tiles.write(ix, &of_component[..n_columns], whitening, 1.0);
             self.constants.push((0..n_columns).map(|i| libm::log(whitening[diagonal(i)])).sum());
         }
     }
@@ -95,11 +95,10 @@ impl SliceScorer for FullWideSlice {
             self.family.read(shard.row(row_ix), row);
             self.vector.write(in_batch, row);
         }
-        let (length, of_component) = (self.tiles.length(), self.n_columns + packed_len(self.n_columns));
+        let length = self.tiles.length();
         let n_components = n_allowed.iter().fold(0, |most, n| most.max(*n));
         for ix in 0..n_components {
-            let mean = &self.parameters[ix * of_component..][..self.n_columns];
-            let squares = self.tiles.squares::<A>(ix, length, mean, &mut self.vector);
+            let squares = self.tiles.squares::<A>(ix, length, &mut self.vector);
             let constant = self.constants[ix] as f32;
             let of_rows = lanes(|lane| A::mul_add(-0.5, squares[lane], constant));
             for (in_batch, score) in of_rows.iter().take(n_rows).enumerate() {
