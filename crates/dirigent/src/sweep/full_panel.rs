@@ -2,6 +2,7 @@
 //!
 //! Rows and means are each held as the sum of two singles. Near ones so differ by exactly what they differ by, however far from the offset both
 //! are: a narrow component far out is scored as well as any.
+#![allow(clippy::needless_range_loop)] // indices are those of the formulas
 
 use super::kernel::{Arithmetic, LANES, lanes};
 

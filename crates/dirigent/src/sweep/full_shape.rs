@@ -1,4 +1,5 @@
 //! The mean m of a component and the W of Ψ⁻¹ = WᵀW, in double precision, for few columns and many.
+#![allow(clippy::needless_range_loop)] // indices are those of the formulas
 
 use std::cell::RefCell;
 

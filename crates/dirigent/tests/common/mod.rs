@@ -196,7 +196,7 @@ pub fn tiny_full() -> (Model, Shard) {
 pub fn tiny_full_wide() -> (Model, Shard) {
     let cell = |i: usize, j: usize| {
         let side = if i % 2 == 1 { 0.8 } else { -0.8 };
-        libm::sin(1.7 * i as f64 + 2.3 * j as f64) + if j % 3 == 0 { side } else { 0.0 }
+        libm::sin(1.7 * i as f64 + 2.3 * j as f64) + if j.is_multiple_of(3) { side } else { 0.0 }
     };
     let rows: Vec<_> = (0..6).map(|i| OwnedRow::Numbers((0..9).map(|j| cell(i, j)).collect())).collect();
     (Model::GaussianFull(full_family(9, 1.0, 12.0, 5.0)), shard_of(9, &rows))
