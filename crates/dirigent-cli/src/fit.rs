@@ -163,6 +163,14 @@ fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: 
     if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {
         return data.into_counts();
     }
+    if options.family.is_none()
+        && let Some(ix) = data.levels().iter().position(Option::is_some)
+    {
+        let name = data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone());
+        console.say(format_args!(
+            "column {name} holds text and is fitted too; if it has the true labels: --label-column {name}"
+        ));
+    }
     Ok(data)
 }
 

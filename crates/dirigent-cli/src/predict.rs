@@ -71,9 +71,7 @@ fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<Dat
                 }
                 None => data,
             };
-            let names = rows.column_names().map(<[String]>::to_vec).unwrap_or_default();
-            let name = |ix: usize| names.get(ix).cloned().unwrap_or_else(|| (ix + 1).to_string());
-            fitted.model.check_rows(&rows.all_rows(), name)?;
+            fitted.model.check_rows(&rows)?;
             Ok(rows)
         }
     }

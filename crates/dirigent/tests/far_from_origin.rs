@@ -1,7 +1,7 @@
 //! Data far from the origin: single precision has no digits left there, so rows are centred by a fixed offset before anything else.
 
 use dirigent::method::cgs::Chain;
-use dirigent::model::{Alpha, Model, ModelOptions};
+use dirigent::model::{Alpha, Covariance, Model, ModelOptions};
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table};
 use dirigent::survey::Survey;
@@ -19,10 +19,11 @@ fn rows(n_columns: usize) -> Vec<f64> {
     (0..N_ROWS * n_columns).map(|ix| centres[(ix / n_columns % 8) * n_columns + ix % n_columns] + number(0.5)).collect()
 }
 
-/// The labels after some sweeps with everything chosen from the data.
+/// The labels after some sweeps with all priors chosen from the data.
 fn labels(table: Table, kernel: Kernel) -> Vec<u32> {
     let shard = Shard::of_table(table);
-    let model = Model::resolve(&ModelOptions::default(), &Survey::of(&shard)).expect("a model");
+    let options = ModelOptions { covariance: Some(Covariance::Fixed), ..ModelOptions::default() };
+    let model = Model::resolve(&options, &Survey::of(&shard)).expect("a model");
     let mut chain = Chain::new(&model, sampler(&model, shard, kernel), Alpha::fixed(1.0).expect("positive"), 7);
     (0..CYCLES).for_each(|_| {
         chain.step();
@@ -56,6 +57,62 @@ fn labels_of_singles_are_those_of_the_same_numbers_as_doubles() {
         for kernel in kernels() {
             let expected = labels(Table::from_f64(n_columns, doubles.clone()), kernel);
             assert_eq!(labels(Table::from_f32(n_columns, singles.clone()), kernel), expected, "D = {n_columns}");
+        }
+    }
+}
+
+/// Two clusters of 40 rows in the first column; in the others what covariances fear: a constant, a copy of the first, and small noise.
+fn awkward(offset: f64, unit: f64) -> Table {
+    let mut rng = Seed::new(5).stream(Role::Observer, 0, 0);
+    let cells = (0..80).flat_map(|row_ix| {
+        // multiples of 1/8, which a double holds even at 1e15
+        let noise = (8.0 * rng.normal()).round() / 8.0;
+        let x = if row_ix % 2 == 0 { noise } else { 16.0 + noise };
+        let small = (8.0 * rng.normal()).round() / 8.0;
+        [x, 3.0, x, small].map(|x| offset + unit * x)
+    });
+    Table::from_f64(4, cells.collect())
+}
+
+#[test]
+fn learnt_variances_bear_large_offsets_tiny_units_constants_and_copies() {
+    for covariance in [Covariance::Diagonal, Covariance::Full] {
+        for (offset, unit) in [(0.0, 1.0), (1e15, 1.0), (-1e15, 1.0), (0.0, 1e-12), (0.0, 1e12), (1e3, 1e-10)] {
+            let shard = Shard::of_table(awkward(offset, unit));
+            let options = ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
+            let model = Model::resolve(&options, &Survey::of(&shard)).expect("a model");
+            let sampler = sampler(&model, shard, Kernel::best());
+            let mut chain = Chain::new(&model, sampler, Alpha::fixed(1.0).expect("positive"), 7);
+            for _ in 0..CYCLES {
+                chain.step();
+                assert!(chain.log_joint().is_finite(), "{covariance:?} {offset} {unit}");
+            }
+            let labels = chain.labels();
+            let are_apart = labels.iter().step_by(2).all(|label| !labels.iter().skip(1).step_by(2).any(|l| l == label));
+            assert!(are_apart && chain.k() < 8, "{covariance:?} {offset} {unit}: {labels:?}");
+        }
+    }
+}
+
+/// All rows the same, by the thousand; fewer rows than columns.
+#[test]
+fn learnt_variances_bear_duplicates_and_few_rows() {
+    for covariance in [Covariance::Diagonal, Covariance::Full] {
+        let few: Vec<f64> = (0..30).map(|ix| f64::from(ix * ix % 7)).collect();
+        for table in [
+            Table::from_f64(3, [1.5, -2.0, 1e6].repeat(3000)),
+            Table::from_f64(10, few),
+            Table::from_f64(2, vec![1.0, 2.0]),
+        ] {
+            let shard = Shard::of_table(table);
+            let options = ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
+            let model = Model::resolve(&options, &Survey::of(&shard)).expect("a model");
+            let sampler = sampler(&model, shard, Kernel::best());
+            let mut chain = Chain::new(&model, sampler, Alpha::fixed(1.0).expect("positive"), 7);
+            for _ in 0..CYCLES {
+                chain.step();
+                assert!(chain.log_joint().is_finite(), "{covariance:?}");
+            }
         }
     }
 }

@@ -18,8 +18,13 @@ fn a_wrong_option_is_refused_by_name_value_and_expectation() {
         ("--gamma 1", &["--gamma", "multinomial"]),
         ("--family gaussian --gamma 1", &["--gamma", "multinomial"]),
         ("--family multinomial --sigma 1", &["--sigma", "gaussian"]),
-        ("--family poisson", &["--family", "poisson", "gaussian", "multinomial"]),
-        ("--covariance full", &["--covariance", "full", "fixed"]),
+        ("--family cauchy", &["--family", "cauchy", "gaussian", "multinomial"]),
+        ("--covariance round", &["--covariance", "round", "fixed", "diagonal", "full"]),
+        ("--family poisson --covariance full", &["--covariance", "gaussian"]),
+        ("--column-family x=normal", &["--column-family", "gaussian, bernoulli, poisson or categorical"]),
+        ("--column-family q=poisson", &["--column-family", "\"q\"", "hint: "]),
+        ("--family vmf", &["length 1", "--normalize"]),
+        ("--nu0 0", &["--nu0", "larger than"]),
         ("--workers 0", &["--workers", "0"]),
         ("--cycles 0", &["--cycles", "0"]),
         ("--cycles -5", &["--cycles", "-5"]),
@@ -47,7 +52,7 @@ fn a_wrong_option_is_refused_by_name_value_and_expectation() {
 fn wrong_columns_and_labels_are_refused() {
     let place = Place::with_two_clusters();
     place.write("short.txt", "0\n1\n");
-    place.refused("fit two.csv", &["two.csv", "column class", "holds text", "left", "hint: ", "--label-column class"]);
+    place.refused("fit two.csv --sigma 1", &["column class", "holds text", "hint: ", "--exclude class"]);
     place.refused("fit two.csv --family multinomial", &["two.csv", "column class", "holds text", "hint: "]);
     place.refused("fit two.csv --columns x,z", &["two.csv", "z", "hint: "]);
     place.refused("fit two.csv --exclude q", &["two.csv", "q"]);
@@ -96,8 +101,9 @@ fn bad_files_are_refused() {
         place.refused(&format!("fit {name}"), &[name]);
     }
     place.refused("fit text.csv", &["line 3", "column b", "four", "hint: "]);
-    place.refused("fit nan.csv", &["row 2", "column a", "the cell is missing", "hint: "]);
-    place.refused("fit nan.npy", &["row 1", "column 1", "the cell is missing (2 cells in all)", "hint: "]);
+    place.refused("fit nan.csv --covariance full", &["a (1)", "--covariance diagonal", "hint: "]);
+    place.refused("fit nan.npy --sigma 1", &["1 (1), 2 (1)", "--family mixed", "hint: "]);
+    place.refused("fit nan.csv --family multinomial", &["row 2", "column a", "the cell is missing", "hint: "]);
     place.refused("fit missing.csv", &["missing.csv"]);
     fs::create_dir(place.path("folder")).unwrap();
     place.refused("fit folder", &["folder"]);

@@ -185,11 +185,13 @@ fn tiny_data_end_too() {
         ("same.csv", "cgs"),
         ("same.csv", "async"),
     ] {
-        let sigma = if data == "same.csv" { "--sigma 1 --sigma0 1" } else { "" };
+        let sigma = if data == "same.csv" { "--sigma 1 --sigma0 1" } else { "--covariance fixed" };
         place.ok(&format!("fit {data} {sigma} --method {method} --out run --force"));
         let summary = &place.json("run/run.json")["summary"];
         assert_eq!(summary["stopped_because"], "stationary");
-        assert!(summary["cycles"].as_u64().unwrap() < 60, "{summary}");
+        // the default method ends with exact sweeps, 2000 of so few rows
+        let exact = if method == "dirigent" { 2000 } else { 0 };
+        assert!((exact..exact + 60).contains(&summary["cycles"].as_u64().unwrap()), "{summary}");
     }
 }
 

@@ -198,6 +198,17 @@ impl DataSet {
         }
     }
 
+    /// A mistake in a row, counted from 0, and a column of it.
+    pub fn in_cell(&self, row_ix: usize, column_ix: usize, problem: String) -> InputError {
+        let mut row = row_ix;
+        let mut table_ix = 0;
+        while table_ix + 1 < self.tables.len() && row >= self.tables[table_ix].n_rows() {
+            row -= self.tables[table_ix].n_rows();
+            table_ix += 1;
+        }
+        self.in_file(table_ix, problem).at_row(row + 1).at_column(self.column_text(column_ix))
+    }
+
     /// Whether the rows are sparse counts.
     pub fn is_counts(&self) -> bool {
         is_counts(&self.tables[0])

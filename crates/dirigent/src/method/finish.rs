@@ -47,7 +47,7 @@ pub(super) fn run_collapsed(
     let shards = std::slice::from_ref(rows);
     let (found, totals) = distributed::run(shards, options, truth, &mut BurnIn { observer: &mut *observer })?;
     let seconds = totals.virtual_seconds.unwrap_or(totals.seconds);
-    if found.stopped_because == StoppedBecause::TimeLimit {
+    if found.stopped_because != StoppedBecause::Stationary {
         return Ok((found, totals));
     }
     let exact = CgsOptions {

@@ -316,5 +316,18 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
     let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
     let options = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
     let problem = format!("--{name} is no parameter of --family {of}, which has {options}");
-    Err(InputError::new(problem).hint(format!("leave --{name} out, or choose a family that has it: see --help")).into())
+    Err(InputError::new(problem).hint(format!("leave --{name} out, or choose {}", family_with(name))).into())
+}
+
+/// A family that has a parameter, as it is asked for.
+fn family_with(name: &str) -> &'static str {
+    match name {
+        "sigma" | "sigma0" => "--family gaussian --covariance fixed",
+        "m0" => "--family gaussian",
+        "gamma" => "--family multinomial or categorical",
+        "nu0" | "psi0" => "--family gaussian --covariance full",
+        "tau" => "--family vmf",
+        "kappa0" => "--covariance diagonal or full, or --family vmf",
+        _ => "--covariance diagonal, or --family bernoulli or poisson",
+    }
 }

@@ -1,25 +1,26 @@
 //! Whether rows that a model is asked about are such as it knows: the survey saw those of the fit, but not these.
 
 use super::Model;
-use crate::error::{InputError, Result};
+use crate::error::Result;
 use crate::family::Columns;
-use crate::rows::{Row, Shard};
+use crate::io::DataSet;
+use crate::rows::Row;
 
 /// How far from 1 the length of a row may be that is meant to be a direction.
 const UNIT: f64 = 1e-2;
 
 impl Model {
-    /// Refuses rows with cells that the family cannot hold, naming the first; `name` says what a column is called.
-    pub fn check_rows(&self, rows: &Shard, name: impl Fn(usize) -> String) -> Result<()> {
+    /// Refuses rows with cells that the family cannot hold, naming the first.
+    pub fn check_rows(&self, data: &DataSet) -> Result<()> {
         let mut cells = vec![0.0; self.n_columns()];
-        for (row_ix, row) in rows.rows().enumerate() {
+        for (row_ix, row) in data.all_rows().rows().enumerate() {
             match row {
                 Row::F32(numbers) => cells.iter_mut().zip(numbers).for_each(|(cell, x)| *cell = (*x).into()),
                 Row::F64(numbers) => cells.copy_from_slice(numbers),
                 Row::Counts(_) => return Ok(()),
             }
             if let Some((column_ix, problem)) = self.problem_of_row(&cells) {
-                let error = InputError::new(problem).at_row(row_ix + 1).at_column(name(column_ix));
+                let error = data.in_cell(row_ix, column_ix, problem);
                 return Err(error.hint("give rows like those of the fit, or take this one out").into());
             }
         }

@@ -3,7 +3,7 @@ use std::io::Read as _;
 use proptest::prelude::*;
 
 use super::*;
-use crate::family::GaussianFixed;
+use crate::family::{Column, Columns, ColumnsKind, GaussianFixed};
 use crate::io::Selection;
 use crate::io::test_files::damaged as damage;
 
@@ -45,7 +45,21 @@ fn rotated() -> FittedModel {
 fn levelled() -> FittedModel {
     let FittedModel { columns, .. } = gaussian();
     let levels = vec![None, Some(vec!["red".into(), "\"blue\"".into()])];
-    FittedModel { columns: FittedColumns { levels, ..columns }, ..gaussian() }
+    let law = |law, has_missing| Column { law, has_missing };
+    let family = Columns {
+        kind: ColumnsKind::Mixed,
+        columns: vec![
+            law(ColumnLaw::Poisson { shape: 1.0, rate: 0.3 }, false),
+            law(ColumnLaw::Categorical { smoothing: 0.5, n_levels: 2 }, true),
+        ],
+    };
+    let stats = |count, sums: [f64; 4]| Stats { count, sums: Sums::Dense(sums.into()) };
+    FittedModel {
+        model: Model::Columns(family),
+        columns: FittedColumns { levels, ..columns },
+        components: vec![stats(3, [7.0, 2.0, 0.0, 2.0]), stats(2, [0.0, 1.0, 1.0, 2.0])],
+        ..gaussian()
+    }
 }
 
 fn multinomial() -> FittedModel {
