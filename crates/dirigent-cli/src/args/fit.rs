@@ -85,22 +85,22 @@ pub(crate) struct ModelArgs {
     /// multinomial, categorical: prior count of each word or level [default: all together as much as one row]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     gamma: Option<f64>,
-    /// covariance diagonal, full: how many rows the prior mean is worth [default: 0.01]; vmf: how closely cluster directions lie about their middle
+    /// covariance diagonal, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     kappa0: Option<f64>,
-    /// covariance full: degrees of freedom of the inverse Wishart [default: columns + 2]
+    /// covariance full: degrees of freedom of the inverse Wishart [default: at least columns + 2, learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     nu0: Option<f64>,
-    /// covariance full: diagonal of the inverse Wishart's scale matrix [default: 0.3 of each column's variance]
+    /// covariance full: diagonal of the inverse Wishart's scale matrix [default: a share of each column's variance, learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     psi0: Option<f64>,
-    /// covariance diagonal: a precision is Gamma(a0, rate b0) [default: 1]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
+    /// covariance diagonal: a precision is Gamma(a0, rate b0) [default: learnt]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     a0: Option<f64>,
-    /// See --a0 [default: from each column: diagonal 0.3 of its variance, bernoulli and poisson as much as one row]
+    /// See --a0 [default: diagonal a share of each column's variance, learnt; bernoulli and poisson as much as one row]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     b0: Option<f64>,
-    /// vmf: concentration of a cluster's rows about their direction [default: half of the spread of the data]
+    /// vmf: concentration of a cluster's rows about their direction [default: learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     tau: Option<f64>,
 }

@@ -17,6 +17,8 @@ use crate::survey::{CellSummary, ColumnSummary, Survey};
 const PRIOR_ROWS: f64 = 0.1;
 /// κ₀ times the columns is at most this: the price of a component of its own, (D/2) ln(1 + 1/κ₀), must keep up with what a row gains by it.
 const MOST_PRIOR_ROWS: f64 = 0.4;
+/// And the price is at least this: with one or two columns, too, a stray row must have a reason.
+const LEAST_PRICE: f64 = 4.6;
 /// The share of a column's variance that a cluster is expected to have.
 const SHARE: f64 = 0.2;
 /// ν₀ − D: the least with which an inverse Wishart has a mean.
@@ -250,11 +252,12 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
 }
 
 const WHY_PRIOR_ROWS: &str =
-    "a tenth of a row, less with more than 4 columns: where a cluster lies is hardly known beforehand";
+    "a tenth of a row with 4 columns, less with fewer or more: where a cluster lies is hardly known beforehand";
 
 /// κ₀ of so many columns.
 fn prior_rows(n_columns: usize) -> f64 {
-    PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns as f64)
+    let n_columns = n_columns as f64;
+    PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns).min(libm::exp(-2.0 * LEAST_PRICE / n_columns))
 }
 
 /// Priors that a pilot may try in place of a model's own; none where the user has said what can be learnt.
