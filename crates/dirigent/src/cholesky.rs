@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use crate::special::dot;
+
 /// The smallest pivot, as a share of the diagonal entry: some thousand times what rounding leaves of it.
 const SMALLEST_PIVOT: f64 = 1e-12;
 
@@ -26,21 +28,6 @@ pub(crate) fn row(i: usize) -> Range<usize> {
 #[inline(always)]
 pub(crate) fn diagonal(i: usize) -> usize {
     packed_len(i + 1) - 1
-}
-
-/// A dot product in eight independent sums, so that it vectorises without reordering by the compiler.
-#[inline(always)]
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0; 8];
-    for (a, b) in eights_a.iter().zip(eights_b) {
-        for lane in 0..8 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
 /// a += factor · b.

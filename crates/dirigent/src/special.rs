@@ -62,6 +62,21 @@ impl LogProduct {
     }
 }
 
+/// A dot product in eight independent sums, so that it vectorises without reordering by the compiler.
+#[inline(always)]
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (a, b) in eights_a.iter().zip(eights_b) {
+        for lane in 0..8 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f64 = rest_a.iter().zip(rest_b).map(|(a, b)| a * b).sum();
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

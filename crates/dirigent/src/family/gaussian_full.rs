@@ -21,6 +21,7 @@ use crate::cholesky::{self, diagonal, packed_len};
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;
 use crate::rows::Row;
+use crate::special::dot;
 use crate::stats::{Stats, Sums};
 
 /// Farther out than any column's standard deviation takes a row, and its square is still a number.
@@ -210,12 +211,12 @@ impl Conjugate for GaussianFull {
                 }
                 _ => cholesky::multiply(factor, &mut direction),
             }
-            let length = cholesky::dot(&direction, &direction).sqrt().max(f64::MIN_POSITIVE);
+            let length = dot(&direction, &direction).sqrt().max(f64::MIN_POSITIVE);
             direction.iter_mut().for_each(|along| *along /= length);
-            let through_mean = cholesky::dot(&direction, &posterior.mean);
+            let through_mean = dot(&direction, &posterior.mean);
             let mut spread = direction.clone();
             cholesky::multiply_transposed(factor, &mut spread);
-            let sd = (cholesky::dot(&spread, &spread) / posterior.degrees).sqrt();
+            let sd = (dot(&spread, &spread) / posterior.degrees).sqrt();
             let off_centre = if rng.uniform() < 0.5 { 0.0 } else { 2.0 * rng.uniform() };
             Cut::Plane { direction, threshold: through_mean + off_centre * sd }
         })
@@ -245,7 +246,7 @@ impl Family for GaussianFull {
                 cholesky::add_scaled(x, -1.0, &posterior.mean);
                 cholesky::solve(&posterior.factor, x);
                 let (rows, degrees) = (posterior.rows, posterior.degrees);
-                let square = rows / (rows + 1.0) * cholesky::dot(x, x);
+                let square = rows / (rows + 1.0) * dot(x, x);
                 self.log_unit() + wishart::log_height(rows, degrees, x.len())
                     - 0.5 * posterior.log_determinant
                     - 0.5 * (degrees + 1.0) * libm::log1p(square)
@@ -256,7 +257,7 @@ impl Family for GaussianFull {
     /// The side of a plane in the columns after offset and scale.
     fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
         let Cut::Plane { direction, threshold } = cut else { return None };
-        let product = self.with_scaled(row, |x| cholesky::dot(x, direction));
+        let product = self.with_scaled(row, |x| dot(x, direction));
         Some(if product > *threshold { Half::Right } else { Half::Left })
     }
 

@@ -1,5 +1,6 @@
 //! The document that is being scored.
 
+use super::run::{self, Run};
 use super::word_table::WordTable;
 use crate::rows::CountRow;
 
@@ -31,6 +32,8 @@ pub(super) struct Document {
     pub(super) narrow_repeats: Vec<Token>,
     /// All occurrences of words whose rows are wide.
     pub(super) wide: Vec<Token>,
+    /// Words that occur many times; they are in none of the lists above.
+    pub(super) runs: Vec<Run>,
     /// ln Π (γ + j): the product in an empty component.
     pub(super) log_product_of_empty: f64,
     /// Σ_{j<c} ln(γ + j) for c = 0, 1, …
@@ -48,6 +51,7 @@ impl Document {
             narrow: Vec::new(),
             narrow_repeats: Vec::new(),
             wide: Vec::new(),
+            runs: Vec::new(),
             log_product_of_empty: 0.0,
             log_rising: vec![0.0],
         }
@@ -68,11 +72,17 @@ impl Document {
         self.narrow.clear();
         self.narrow_repeats.clear();
         self.wide.clear();
+        self.runs.clear();
         let addend = self.smoothing as f32;
-        if !has_wide {
-            self.narrow.extend(row.iter().map(|(word, count)| Token { word, addend, repeat: 0, count }));
+        let has_runs = self.longest_run >= run::SHORTEST;
+        if has_runs {
+            self.runs.extend(row.iter().filter(|(_, count)| is_run(*count)).map(|(word, count)| Run::new(word, count)));
         }
-        for (word, count) in row.iter() {
+        if !has_wide {
+            let short = row.iter().filter(|(_, count)| !is_run(*count));
+            self.narrow.extend(short.map(|(word, count)| Token { word, addend, repeat: 0, count }));
+        }
+        for (word, count) in row.iter().filter(|(_, count)| !is_run(*count)) {
             let is_wide = has_wide && table.is_wide(word);
             for repeat in u32::from(!has_wide)..count {
                 let addend = (self.smoothing + f64::from(repeat)) as f32;
@@ -114,8 +124,17 @@ impl Document {
             }
             log += libm::log(product);
         }
+        for run in &self.runs {
+            let others = table.get(run.word, slot) - taken_out * run.count;
+            log += run.log_rise(self.smoothing + f64::from(others));
+        }
         log
     }
+}
+
+#[inline(always)]
+fn is_run(count: u32) -> bool {
+    count >= run::SHORTEST
 }
 
 fn replace(target: &mut Vec<u32>, source: &[u32]) {

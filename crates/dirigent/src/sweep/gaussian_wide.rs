@@ -14,10 +14,11 @@ use super::batch::{Scorer, mask};
 use super::gaussian_halves::{GaussianHalves, Shared};
 use super::kernel::{Arithmetic, LANES};
 use super::log_base::LogBases;
-use super::tile::{CHUNK, TILE, dot, tile};
+use super::tile::{CHUNK, TILE, tile};
 use crate::family::{Conjugate, GaussianFixed};
 use crate::halves::Half;
 use crate::rows::{Row, Shard};
+use crate::special::dot;
 use crate::stats::Stats;
 
 /// Rows of a batch: their tiles and scores stay in the second-level cache.

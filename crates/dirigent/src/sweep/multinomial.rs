@@ -2,7 +2,7 @@
 //!
 //! log w = ln n + Σ_w Σ_{j<c_w} ln(γ + n_w + j) − [ln Γ(z+L) − ln Γ(z)], z = Vγ + all words of the component, L the document's length.
 //! Each word of a document, each repeat too, multiplies a row of the [`WordTable`] into a running product in single precision, whose exponents are
-//! split off before they can overflow. Counts are whole numbers, so nothing drifts. A document is scored against the current table, so
+//! split off before they can overflow; a word that occurs many times is added as one logarithm ([`super::run`]). Counts are whole numbers, so nothing drifts. A document is scored against the current table, so
 //! nothing is ever stale (a batch is one row).
 
 use std::f64::consts::LN_2;
@@ -153,6 +153,25 @@ impl MultinomialScorer {
         }
     }
 
+    /// Adds what words that occur many times weigh.
+    #[inline(always)]
+    fn add_runs(&mut self) {
+        let smoothing = self.family.smoothing;
+        for run in &self.document.runs {
+            for (vector, log_weights) in self.log_weights.iter_mut().enumerate() {
+                let counts = self.slots.words.counts(run.word, vector);
+                let before = *log_weights;
+                *log_weights = lanes(|lane| before[lane] + run.log_rise_of_large(smoothing + f64::from(counts[lane])));
+                for lane in 0..LANES {
+                    let z = smoothing + f64::from(counts[lane]);
+                    if !run.is_large(z) && before[lane] > f64::NEG_INFINITY {
+                        log_weights[lane] = before[lane] + run.log_rise(z);
+                    }
+                }
+            }
+        }
+    }
+
     /// The log-weight of one slot if it held `count` documents, from the current document's words less `taken_out` times itself.
     fn log_weight_of(&self, slot: usize, count: i64, taken_out: u32) -> f64 {
         if count == 0 {
@@ -293,6 +312,7 @@ impl Scorer for MultinomialScorer {
         self.lengths.prepare(self.document.length);
         self.multiply(next.words);
         self.weigh_heads();
+        self.add_runs();
         for mantissas in &mut self.mantissas {
             for mantissa in mantissas {
                 *mantissa = log_mantissa::<A>(*mantissa);

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::tile::{TILE, dot};
+use super::tile::TILE;
 use crate::rows::{Row, Shard};
+use crate::special::dot;
 
 /// A row as it was read.
 #[derive(Default)]

@@ -2,10 +2,10 @@
 
 use super::component_halves::LocalComponent;
 use super::kernel::log;
-use super::tile::dot;
 use super::unit_rows::UnitRow;
 use crate::family::{Conjugate, VonMisesFisher};
 use crate::special::bessel::{LogBessel, Place};
+use crate::special::dot;
 use crate::stats::Stats;
 
 /// What all components share.

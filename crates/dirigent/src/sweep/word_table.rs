@@ -66,6 +66,16 @@ impl WordTable {
         self.wide[start..start + P].try_into().expect("P vectors")
     }
 
+    /// A vector of any word's row.
+    #[inline(always)]
+    pub(super) fn counts(&self, word: u32, vector: usize) -> [u32; LANES] {
+        if self.is_wide(word) {
+            self.wide[self.wide_row[word as usize] as usize * self.n_vectors + vector]
+        } else {
+            self.narrow[word as usize * self.n_vectors + vector].map(u32::from)
+        }
+    }
+
     #[inline(always)]
     pub(super) fn get(&self, word: u32, slot: usize) -> u32 {
         let (vector, lane) = (slot / LANES, slot % LANES);

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::batch::SliceScorer;
 use crate::family::{Conjugate, GaussianFixed};
 use crate::rows::{Row, Shard};
+use crate::special::dot;
 use crate::sweep::kernel::{Arithmetic, LANES};
-use crate::sweep::tile::{CHUNK, TILE, dot, tile};
+use crate::sweep::tile::{CHUNK, TILE, tile};
 
 /// Rows of a batch: their tiles and scores stay in the second-level cache.
 const BATCH: usize = 8 * TILE;

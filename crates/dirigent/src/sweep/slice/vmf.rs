@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::batch::SliceScorer;
 use crate::family::{Conjugate, VonMisesFisher};
 use crate::rows::Shard;
+use crate::special::dot;
 use crate::sweep::kernel::{Arithmetic, LANES};
-use crate::sweep::tile::{TILE, dot, tile};
+use crate::sweep::tile::{TILE, tile};
 use crate::sweep::unit_rows::UnitRows;
 use crate::sweep::vmf::refine_above;
 
