@@ -1,9 +1,9 @@
 //! `dirigent info`: what a data set holds.
 
 use dirigent::io::DataSet;
-use dirigent::rows::{Row, Shard};
+use dirigent::rows::Row;
 use dirigent::run_dir::DataRecord;
-use dirigent::survey::{CellSummary, Survey};
+use dirigent::survey::{CellSummary, ColumnSummary, Survey};
 use dirigent::{InputError, Result};
 use serde::Serialize;
 
@@ -86,83 +86,35 @@ struct Numbers {
 
 fn cells(data: &DataSet) -> Cells {
     let shard = data.all_rows();
-    if !shard.is_counts() {
-        let bytes_a_number = if matches!(shard.rows().next(), Some(Row::F32(_))) { 4 } else { 8 };
-        let bytes = (shard.n_rows() * shard.n_columns()) as u64 * bytes_a_number;
-        return Cells::Dense { bytes_a_number, bytes, columns: columns(data, &shard) };
-    }
     let survey = Survey::of(&shard);
-    let CellSummary::Counts { n_entries, n_words } = survey.cells else { unreachable!("counts were asked about") };
-    Cells::Counts {
-        documents: survey.n_rows,
-        vocabulary: survey.n_columns,
-        entries: n_entries,
-        words: n_words,
-        // a word and its count for each entry, and where each row starts
-        bytes: 8 * n_entries + 8 * (survey.n_rows + 1),
+    match &survey.cells {
+        CellSummary::Numbers { columns, .. } => {
+            let bytes_a_number = if matches!(shard.rows().next(), Some(Row::F32(_))) { 4 } else { 8 };
+            let bytes = survey.n_rows * survey.n_columns as u64 * bytes_a_number;
+            let columns = columns.iter().enumerate().map(|(ix, summary)| column(data, survey.n_rows, ix, summary));
+            Cells::Dense { bytes_a_number, bytes, columns: columns.collect() }
+        }
+        &CellSummary::Counts { n_entries, n_words } => Cells::Counts {
+            documents: survey.n_rows,
+            vocabulary: survey.n_columns,
+            entries: n_entries,
+            words: n_words,
+            // a word and its count for each entry, and where each row starts
+            bytes: 8 * n_entries + 8 * (survey.n_rows + 1),
+        },
     }
 }
 
-fn columns(data: &DataSet, shard: &Shard) -> Vec<Column> {
-    let numbers = running(shard);
-    let column = |(ix, numbers): (usize, Running)| {
-        let levels = data.levels()[ix].clone();
-        Column {
-            name: data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone()),
-            kind: if levels.is_some() { ColumnType::Text } else { ColumnType::Number },
-            missing: numbers.missing,
-            numbers: if levels.is_some() { None } else { numbers.finish() },
-            levels,
-        }
-    };
-    numbers.into_iter().enumerate().map(column).collect()
-}
-
-/// A column's cells so far; missing ones are only counted. Sums are about the first number, because raw squares cancel far from the origin.
-#[derive(Clone, Default)]
-struct Running {
-    n: u64,
-    missing: u64,
-    first: f64,
-    sum: f64,
-    squares: f64,
-    min: f64,
-    max: f64,
-}
-
-fn running(shard: &Shard) -> Vec<Running> {
-    let mut columns = vec![Running::default(); shard.n_columns()];
-    for row in shard.rows() {
-        match row {
-            Row::F32(cells) => columns.iter_mut().zip(cells).for_each(|(column, cell)| column.see((*cell).into())),
-            Row::F64(cells) => columns.iter_mut().zip(cells).for_each(|(column, cell)| column.see(*cell)),
-            Row::Counts(_) => unreachable!("rows are of one kind"),
-        }
-    }
-    columns
-}
-
-impl Running {
-    fn see(&mut self, cell: f64) {
-        if cell.is_nan() {
-            self.missing += 1;
-            return;
-        }
-        if self.n == 0 {
-            (self.first, self.min, self.max) = (cell, cell, cell);
-        }
-        self.n += 1;
-        let shifted = cell - self.first;
-        self.sum += shifted;
-        self.squares += shifted * shifted;
-        (self.min, self.max) = (self.min.min(cell), self.max.max(cell));
-    }
-
-    fn finish(&self) -> Option<Numbers> {
-        let (n, &Self { first, sum, squares, min, max, .. }) = (self.n as f64, self);
-        let numbers =
-            || Numbers { min, mean: first + sum / n, max, sd: ((squares - sum * sum / n).max(0.0) / n).sqrt() };
-        (self.n > 0).then(numbers)
+fn column(data: &DataSet, n_rows: u64, ix: usize, summary: &ColumnSummary) -> Column {
+    let &ColumnSummary { n, mean, squares, min, max, .. } = summary;
+    let levels = data.levels()[ix].clone();
+    let has_numbers = n > 0 && levels.is_none();
+    Column {
+        name: data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone()),
+        kind: if levels.is_some() { ColumnType::Text } else { ColumnType::Number },
+        missing: n_rows - n,
+        numbers: has_numbers.then(|| Numbers { min, mean, max, sd: (squares / n as f64).sqrt() }),
+        levels,
     }
 }
 
