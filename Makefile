@@ -42,6 +42,7 @@ licences:
 
 text:
 	@$(PYTHON) scripts/check_text.py
+	@$(PYTHON) scripts/check_paper_to_code.py
 
 test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
