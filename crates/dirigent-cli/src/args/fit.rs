@@ -253,7 +253,7 @@ impl ModelArgs {
             shape: self.a0,
             rate: self.b0,
             concentration: self.tau,
-            share: None,
+            width: None,
             columns: ColumnOptions { families: self.column_family.clone(), ..ColumnOptions::default() },
         }
     }

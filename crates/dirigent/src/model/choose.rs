@@ -310,9 +310,7 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
         Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
         Shape::Columns(..) => ("mixed", &["kappa0", "gamma"]),
     };
-    // what was learnt is not the user's
-    let is_learnt = options.share.is_some();
-    let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name) && !is_learnt;
+    let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name);
     let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
     let options = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
     let problem = format!("--{name} is no parameter of --family {of}, which has {options}");

@@ -11,7 +11,7 @@ pub mod priors;
 #[cfg(test)]
 mod tests;
 
-pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions};
+pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions, Width};
 
 use serde::{Deserialize, Serialize};
 

@@ -93,10 +93,20 @@ pub struct ModelOptions {
     pub rate: Option<f64>,
     /// `--tau`
     pub concentration: Option<f64>,
-    /// The share of a column's variance that clusters are expected to have, where it was learnt: the unit of `psi0` and `b0` that does not depend on the column.
-    pub share: Option<f64>,
+    /// How wide clusters are, where a pilot has learnt it.
+    pub width: Option<Width>,
     /// What is known of the columns beside their numbers.
     pub columns: ColumnOptions,
+}
+
+/// How wide clusters are expected to be and how surely, in numbers that do not depend on the unit of a column. It stands for `--nu0` and `--psi0` of full
+/// covariances, for `--a0` and `--b0` of normal columns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Width {
+    /// ν₀, or a₀.
+    pub strength: f64,
+    /// The share of a column's variance that clusters are expected to have.
+    pub share: f64,
 }
 
 /// What is known of columns beside their numbers.

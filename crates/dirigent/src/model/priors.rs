@@ -5,7 +5,7 @@
 
 use super::checks::{above, finite, positive};
 use super::choose::Shape;
-use super::{Choice, ColumnFamily, Covariance, FamilyName, Model, ModelOptions};
+use super::{Choice, ColumnFamily, Covariance, FamilyName, Model, ModelOptions, Width};
 use crate::error::Result;
 use crate::family::{
     Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher,
@@ -95,7 +95,8 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
     let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, WHY_PRIOR_ROWS))?;
     let least = n_columns as f64 - 1.0;
     let rule = n_columns as f64 + STRENGTH;
-    let degrees = gathered.take("nu0", options.degrees, rule, "columns + 2: the weakest that has a mean");
+    let learnt = options.degrees.or(options.width.map(|width| width.strength));
+    let degrees = gathered.take("nu0", learnt, rule, "columns + 2: the weakest that has a mean");
     let degrees = above("--nu0", degrees, least, &format!("larger than {least}, the columns less one"))?;
     let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
     let mut diagonal = 0;
@@ -103,11 +104,11 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
         prior_scale[diagonal] = match options.prior_scale {
             Some(psi0) => positive("--psi0", psi0)? / (scale * scale),
             // the mean of an inverse Wishart is Ψ₀ / (ν₀ − D − 1)
-            None => options.share.unwrap_or(SHARE) * (degrees - least - 2.0).max(1.0),
+            None => share(options) * (degrees - least - 2.0).max(1.0),
         };
         diagonal += n_columns - ix;
     }
-    if options.prior_scale.is_none() && options.share.is_none() {
+    if options.prior_scale.is_none() && options.width.is_none() {
         let value = format!("{} of each column's variance", prior_scale[0]);
         gathered.tell("psi0", value, "clusters are expected to have a fifth of the variance of the data");
     }
@@ -136,7 +137,8 @@ fn concentration_of(resultant: f64, n_columns: usize) -> f64 {
 
 fn vmf(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<VonMisesFisher> {
     let means = survey.means();
-    let resultant = means.iter().map(|mean| mean * mean).sum::<f64>().sqrt().clamp(1e-3, 0.999);
+    let length = means.iter().map(|mean| mean * mean).sum::<f64>().sqrt();
+    let resultant = length.clamp(1e-3, 0.999);
     // within a cluster the squared length of the mean row is half way between that of the data and 1
     let within = (0.5 * (1.0 + resultant * resultant)).sqrt();
     let why = "clusters are expected to have half of the spread of the data about its mean direction";
@@ -145,7 +147,6 @@ fn vmf(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Resu
     let why = "cluster directions are expected to spread as the rows do";
     let rule = concentration_of(resultant, survey.n_columns);
     let prior_strength = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, why))?;
-    let length = means.iter().map(|mean| mean * mean).sum::<f64>().sqrt();
     let prior_direction = if length > 1e-9 {
         means.iter().map(|mean| mean / length).collect()
     } else {
@@ -186,10 +187,11 @@ fn columns(
 
 fn normal(options: &ModelOptions, column: &ColumnSummary, prior_rows: f64) -> Result<ColumnLaw> {
     let scale = column.sd();
-    let shape = positive("--a0", options.shape.unwrap_or(SHAPE))?;
+    let learnt = options.width.map_or(SHAPE, |width| width.strength);
+    let shape = positive("--a0", options.shape.unwrap_or(learnt))?;
     let rate = match options.rate {
         Some(rate) => positive("--b0", rate)? / (scale * scale),
-        None => options.share.unwrap_or(SHARE) * shape,
+        None => share(options) * shape,
     };
     Ok(ColumnLaw::Normal {
         offset: column.mean,
@@ -231,7 +233,7 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
     if has(ColumnFamily::Gaussian) {
         tell("m0", "the mean of each column", "clusters lie about the middle of the data");
         tell("kappa0", &format!("{:.4}", prior_rows(laws.len())), WHY_PRIOR_ROWS);
-        if options.share.is_none() {
+        if options.width.is_none() {
             tell("a0", "1", "gaussian columns: two rows' worth of knowledge of a variance");
             tell(
                 "b0",
@@ -254,6 +256,11 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
 const WHY_PRIOR_ROWS: &str =
     "a tenth of a row with 4 columns, less with fewer or more: where a cluster lies is hardly known beforehand";
 
+/// The share of a column's variance that a cluster is expected to have.
+fn share(options: &ModelOptions) -> f64 {
+    options.width.map_or(SHARE, |width| width.share)
+}
+
 /// κ₀ of so many columns.
 fn prior_rows(n_columns: usize) -> f64 {
     let n_columns = n_columns as f64;
@@ -263,21 +270,16 @@ fn prior_rows(n_columns: usize) -> f64 {
 /// Priors that a pilot may try in place of a model's own; none where the user has said what can be learnt.
 pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
-    let pairs = |strengths: &[f64], with: &dyn Fn(f64) -> ModelOptions| {
-        let shares = |&strength: &f64| SHARES.map(|share| ModelOptions { share: Some(share), ..with(strength) });
-        strengths.iter().flat_map(shares).collect()
+    let widths = |strengths: &[f64]| {
+        let with = |strength, share| ModelOptions { width: Some(Width { strength, share }), ..options.clone() };
+        strengths.iter().flat_map(|&strength| SHARES.map(|share| with(strength, share))).collect()
     };
     match model {
         Model::GaussianFull(family) if !gives(&["nu0", "psi0"]) => {
             let n_columns = family.offset.len() as f64;
-            pairs(&STRENGTHS, &|strength| ModelOptions {
-                degrees: Some(n_columns + STRENGTH + strength * n_columns),
-                ..options.clone()
-            })
+            widths(&STRENGTHS.map(|strength| n_columns + STRENGTH + strength * n_columns))
         }
-        Model::Columns(family) if has_normals(family) && !gives(&["a0", "b0"]) => {
-            pairs(&SHAPES, &|shape| ModelOptions { shape: Some(shape), ..options.clone() })
-        }
+        Model::Columns(family) if has_normals(family) && !gives(&["a0", "b0"]) => widths(&SHAPES),
         Model::VonMisesFisher(family) if !gives(&["tau"]) => {
             let times =
                 |times: f64| ModelOptions { concentration: Some(times * family.concentration), ..options.clone() };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::family::ColumnLaw;
 use crate::rows::{CountTable, Shard, Table};
 
 fn numbers() -> Survey {
@@ -39,6 +40,23 @@ fn what_is_left_out_comes_from_the_data() {
     assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 2.0).abs() < 1e-12);
     let model = Model::resolve(&ModelOptions::default(), &counts()).unwrap();
     assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 1.0, n_words: 4 }));
+}
+
+#[test]
+fn a_learnt_width_is_for_normal_columns_alone() {
+    let survey = survey(3, vec![0.0, 0.5, 7.0, 1.0, 1.5, 2.0, 1.0, 2.5, 90.0, 0.0, 0.25, 12.0]);
+    let families = [("3".to_owned(), ColumnFamily::Poisson)].to_vec();
+    let columns = ColumnOptions { families, ..ColumnOptions::default() };
+    let usual = ModelOptions { columns, ..ModelOptions::default() };
+    let learnt = ModelOptions { width: Some(Width { strength: 8.0, share: 0.5 }), ..usual.clone() };
+    let laws = |options| match Model::resolve(options, &survey).unwrap() {
+        Model::Columns(family) => family.columns,
+        model => panic!("{}, not mixed", model.described().name()),
+    };
+    let (usual, learnt) = (laws(&usual), laws(&learnt));
+    assert_eq!([&usual[0], &usual[2]], [&learnt[0], &learnt[2]]);
+    let ColumnLaw::Normal { shape, rate, .. } = learnt[1].law else { panic!("a normal column") };
+    assert_eq!((shape, rate), (8.0, 4.0));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The document that is being scored.
 
+use super::rising::Rising;
 use super::run::{self, Run};
 use super::word_table::WordTable;
 use crate::rows::CountRow;
@@ -36,8 +37,7 @@ pub(super) struct Document {
     pub(super) runs: Vec<Run>,
     /// ln Π (γ + j): the product in an empty component.
     pub(super) log_product_of_empty: f64,
-    /// Σ_{j<c} ln(γ + j) for c = 0, 1, …
-    log_rising: Vec<f64>,
+    pub(super) rising: Rising,
 }
 
 impl Document {
@@ -53,7 +53,7 @@ impl Document {
             wide: Vec::new(),
             runs: Vec::new(),
             log_product_of_empty: 0.0,
-            log_rising: vec![0.0],
+            rising: Rising::new(smoothing),
         }
     }
 
@@ -64,10 +64,8 @@ impl Document {
         replace(&mut self.counts, row.counts);
         self.length = row.total() as usize;
         self.longest_run = row.counts.iter().copied().fold(0, u32::max);
-        for last in self.log_rising.len() - 1..self.longest_run as usize {
-            self.log_rising.push(self.log_rising[last] + libm::log(self.smoothing + last as f64));
-        }
-        self.log_product_of_empty = row.counts.iter().map(|&count| self.log_rising[count as usize]).sum();
+        self.rising.prepare(self.longest_run);
+        self.log_product_of_empty = row.counts.iter().map(|&count| self.rising.between(0, count)).sum();
         let has_wide = table.has_wide();
         self.narrow.clear();
         self.narrow_repeats.clear();
@@ -77,6 +75,7 @@ impl Document {
         let has_runs = self.longest_run >= run::SHORTEST;
         if has_runs {
             self.runs.extend(row.iter().filter(|(_, count)| is_run(*count)).map(|(word, count)| Run::new(word, count)));
+            self.rising.prepare(self.runs.iter().map(Run::reach).fold(0, u32::max));
         }
         if !has_wide {
             let short = row.iter().filter(|(_, count)| !is_run(*count));
@@ -106,9 +105,8 @@ impl Document {
 
     /// ln Π (γ + n_w + j) of a slot in double precision, less `taken_out` times the document itself.
     pub(super) fn log_product(&self, table: &WordTable, slot: usize, taken_out: u32) -> f64 {
-        let mut log = 0.0;
+        let (mut log, mut product) = (0.0, 1.0f64);
         for tokens in [&self.narrow, &self.narrow_repeats, &self.wide] {
-            let mut product = 1.0f64;
             // four factors are multiplied on their own before they join the rest: a short chain, and few questions about the range
             for tokens in tokens.chunks(4) {
                 let mut factors = [1.0f64; 4];
@@ -122,11 +120,11 @@ impl Document {
                     product = 1.0;
                 }
             }
-            log += libm::log(product);
         }
+        log += libm::log(product);
         for run in &self.runs {
             let others = table.get(run.word, slot) - taken_out * run.count;
-            log += run.log_rise(self.smoothing + f64::from(others));
+            log += run.log_rise(&self.rising, others);
         }
         log
     }

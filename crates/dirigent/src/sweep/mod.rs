@@ -26,6 +26,7 @@ mod multinomial;
 mod multinomial_halves;
 mod predict;
 pub mod reference;
+mod rising;
 mod run;
 pub mod slice;
 #[cfg(test)]

@@ -165,7 +165,7 @@ impl MultinomialScorer {
                 for lane in 0..LANES {
                     let z = smoothing + f64::from(counts[lane]);
                     if !run.is_large(z) && before[lane] > f64::NEG_INFINITY {
-                        log_weights[lane] = before[lane] + run.log_rise(z);
+                        log_weights[lane] = before[lane] + run.log_rise(&self.document.rising, counts[lane]);
                     }
                 }
             }
