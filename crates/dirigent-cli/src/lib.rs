@@ -42,6 +42,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             match error {
                 Error::Input(_) => 2,
                 Error::Io { .. } => 1,
+                Error::Interrupted => 130,
             }
         }
     }

@@ -38,6 +38,7 @@ pub mod engine;
 pub mod error;
 pub mod family;
 pub mod halves;
+pub mod interrupt;
 pub mod io;
 pub mod message;
 pub mod method;

@@ -5,8 +5,9 @@
 
 use std::time::Instant;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::log_joint;
+use crate::interrupt::Interrupt;
 use crate::metrics;
 use crate::model::{Alpha, Model};
 use crate::posterior::alpha::resample_alpha;
@@ -74,6 +75,10 @@ pub trait Observer {
     }
     /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers showed last.
     fn on_state(&mut self, _info: &CycleInfo, _state: &dyn Fn() -> Vec<u32>) {}
+    /// What ends the run when it is raised; asked once, before the first cycle.
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::new()
+    }
 }
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
@@ -110,6 +115,7 @@ pub struct Chain<'a> {
     resamples_alpha: bool,
     seed: Seed,
     cycle: u64,
+    interrupt: Interrupt,
 }
 
 impl<'a> Chain<'a> {
@@ -125,6 +131,7 @@ impl<'a> Chain<'a> {
             resamples_alpha: alpha == Alpha::Auto,
             seed: Seed::new(seed),
             cycle: 0,
+            interrupt: Interrupt::new(),
         }
     }
 
@@ -132,6 +139,14 @@ impl<'a> Chain<'a> {
     #[must_use]
     pub fn numbered(mut self, chain: u16) -> Self {
         self.seed.chain = chain;
+        self
+    }
+
+    /// Lets cycles break off once the flag is raised.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
+        self.sampler.set_interrupt(interrupt.clone());
+        self.interrupt = interrupt;
         self
     }
 
@@ -145,10 +160,20 @@ impl<'a> Chain<'a> {
         self
     }
 
-    /// One sweep, then α.
+    /// One sweep, then α. For a chain that nobody interrupts.
     pub fn step(&mut self) -> SweepInfo {
+        self.try_step().expect("nobody interrupts the chain")
+    }
+
+    /// The same; a chain that is interrupted is left at the last border of a cycle.
+    pub fn try_step(&mut self) -> Result<SweepInfo> {
+        let before = self.sampler.labels().to_vec();
         self.sampler.load(&self.components);
         let info = self.sampler.sweep(self.alpha, &mut self.seed.stream(Role::Sweep, 0, self.cycle));
+        if self.interrupt.is_raised() {
+            self.sampler.set_labels(before);
+            return Err(Error::Interrupted);
+        }
         self.close_gaps();
         if self.resamples_alpha {
             let mut rng = self.seed.stream(Role::Coordinator, 0, self.cycle);
@@ -156,7 +181,7 @@ impl<'a> Chain<'a> {
             self.alpha = resample_alpha(self.alpha, self.components.len() as u64, n_rows, &mut rng);
         }
         self.cycle += 1;
-        info
+        Ok(info)
     }
 
     /// The component of each row, numbered from 0 without gaps.
@@ -242,7 +267,8 @@ pub fn run(
     let start = Instant::now();
     let mut chain =
         Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed)
-            .numbered(options.chain);
+            .numbered(options.chain)
+            .interrupted_by(observer.interrupt());
     chain.cycle = options.first_cycle;
     if let Some(start) = &options.start {
         chain = chain.start_from(start);
@@ -252,7 +278,7 @@ pub fn run(
     loop {
         cycle += 1;
         let sweep_start = Instant::now();
-        let sweep_info = chain.step();
+        let sweep_info = chain.try_step()?;
         let sweep_seconds = sweep_start.elapsed().as_secs_f64();
         let (log_joint, seconds) = (chain.log_joint(), start.elapsed().as_secs_f64());
         horizon.observe(cycle, log_joint, chain.k());

@@ -9,6 +9,7 @@ use super::cgs::{Draws, Observer, Outcome};
 use super::{MethodOptions, run as run_one};
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::posterior::diagnostics::Mixing;
 use crate::posterior::horizon::StoppedBecause;
@@ -143,6 +144,10 @@ impl Observer for Listener<'_> {
 
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         self.observer.on_state(info, state);
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.observer.interrupt()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::engine::simulated::{self, Respawn, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
 use crate::error::{Error, Result};
 use crate::family::log_joint;
+use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
@@ -93,6 +94,7 @@ pub fn run(
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
+    let interrupt = observer.interrupt();
     let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let mut nodes = Nodes {
@@ -104,6 +106,7 @@ pub fn run(
         ending: Rc::clone(&collector.ending),
         workers: Vec::new(),
         n_restarts: 0,
+        interrupt,
     };
     let mut coordinator = Coordinator::new(nodes.options.clone());
     let n_workers = nodes.options.n_workers;
@@ -160,20 +163,22 @@ struct Nodes<'a> {
     /// The workers that a new coordinator will find.
     workers: Vec<ShardId>,
     n_restarts: u32,
+    interrupt: Interrupt,
 }
 
 impl Respawn<Coordinator, Worker> for Nodes<'_> {
     fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Worker> {
         let shard = self.shards[shard_id as usize].clone();
-        match (checkpoint, self.start) {
-            (Some(checkpoint), _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint),
-            (None, None) => Ok(Worker::new(shard_id, shard, self.kernel)),
+        let worker = match (checkpoint, self.start) {
+            (Some(checkpoint), _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint)?,
+            (None, None) => Worker::new(shard_id, shard, self.kernel),
             (None, Some(start)) => {
                 let first_row = self.first_rows[shard_id as usize];
                 let labels = &start[first_row..first_row + shard.n_rows()];
-                Ok(Worker::start_from(shard_id, shard, self.kernel, labels))
+                Worker::start_from(shard_id, shard, self.kernel, labels)
             }
-        }
+        };
+        Ok(worker.interrupted_by(self.interrupt.clone()))
     }
 
     fn on_workers(&mut self, alive: &[ShardId]) {

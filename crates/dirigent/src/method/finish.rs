@@ -12,6 +12,7 @@ use super::distributed::{self, DistributedOptions};
 use super::slice::{self, SliceOptions};
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::node::SliceCoordinatorOptions;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
@@ -127,6 +128,10 @@ impl Observer for BurnIn<'_> {
     fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
         Ok(())
     }
+
+    fn interrupt(&self) -> Interrupt {
+        self.observer.interrupt()
+    }
 }
 
 /// Passes on the slice sampler's cycles, counted on from the method's.
@@ -166,5 +171,9 @@ impl Observer for Continued<'_> {
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         let info = self.shift(info);
         self.observer.on_state(&info, state);
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.observer.interrupt()
     }
 }

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::{ComponentId, ShardId};
-use crate::error::{InputError, Result};
+use crate::error::{Error, InputError, Result};
+use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode, encode};
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use crate::message::{Hello, Joining, Plan, ShownLabels, Stamp};
@@ -32,6 +33,7 @@ pub struct SliceWorker {
     incarnation: u32,
     sequence: u64,
     is_done: bool,
+    interrupt: Interrupt,
 }
 
 /// What a worker does once it has a plan.
@@ -58,7 +60,23 @@ struct Memory {
 impl SliceWorker {
     /// The worker of a shard whose rows are all unassigned.
     pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self { shard_id, shard, kernel, work: None, memory: None, incarnation: 0, sequence: 0, is_done: false }
+        Self {
+            shard_id,
+            shard,
+            kernel,
+            work: None,
+            memory: None,
+            incarnation: 0,
+            sequence: 0,
+            is_done: false,
+            interrupt: Interrupt::new(),
+        }
+    }
+
+    /// Lets draws break off once the flag is raised.
+    #[must_use]
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// A worker that goes on from a checkpoint of an earlier life.
@@ -96,7 +114,9 @@ impl SliceWorker {
         let (stamp, message) = decode(frame, stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take()));
+                let mut work = Work::new(plan, self.shard.clone(), self.memory.take());
+                work.sampler.set_interrupt(self.interrupt.clone());
+                self.work = Some(work);
                 self.join(stamp.incarnation, out);
             }
             Message::Rejoin if self.work.is_none() => self.say_hello(out),
@@ -143,6 +163,9 @@ impl SliceWorker {
                     out.send(Address::Driver, show(work.show(draw.cycle)));
                 }
                 let moved = work.draw(draw, shard_id)?;
+                if self.interrupt.is_raised() {
+                    return Err(Error::Interrupted);
+                }
                 out.swept_rows += self.shard.n_rows() as u64;
                 self.push(Some(moved), None, out);
             }

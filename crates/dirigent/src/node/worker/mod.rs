@@ -11,8 +11,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
-use crate::error::{InputError, Result};
+use crate::error::{Error, InputError, Result};
 use crate::halves::Half;
+use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode, encode};
 use crate::message::{Hello, Joining, Push, Reply, Snapshot, Stamp};
 use crate::rows::Shard;
@@ -32,6 +33,7 @@ pub struct Worker {
     incarnation: u32,
     sequence: u64,
     is_done: bool,
+    interrupt: Interrupt,
 }
 
 /// Where a row is, as its worker says it.
@@ -48,7 +50,23 @@ pub struct RowLabel {
 impl Worker {
     /// The worker of a shard whose rows are all unassigned.
     pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self { shard_id, shard, kernel, work: None, memory: None, incarnation: 0, sequence: 0, is_done: false }
+        Self {
+            shard_id,
+            shard,
+            kernel,
+            work: None,
+            memory: None,
+            incarnation: 0,
+            sequence: 0,
+            is_done: false,
+            interrupt: Interrupt::new(),
+        }
+    }
+
+    /// Lets sweeps break off once the flag is raised.
+    #[must_use]
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// A worker that goes on from a checkpoint of an earlier life.
@@ -112,13 +130,13 @@ impl Worker {
         let (stamp, message) = decode(frame, stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take()));
+                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take(), self.interrupt.clone()));
                 self.join(stamp.incarnation, out);
             }
             Message::Rejoin if self.work.is_none() => self.say_hello(out),
             Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
             Message::Reply(reply, snapshot) if stamp == self.stamp() && !self.is_done => {
-                self.on_reply(&reply, snapshot, out);
+                return self.on_reply(&reply, snapshot, out);
             }
             // late or doubled: what it asks for has been done
             _ => {}
@@ -155,7 +173,7 @@ impl Worker {
         out.send(Address::Coordinator, encode(self.stamp(), &Message::Push(push)));
     }
 
-    fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) {
+    fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) -> Result<()> {
         let shard_id = self.shard_id;
         let work = self.work.as_mut().expect("a reply answers a push");
         let stride_before = work.stride;
@@ -168,13 +186,17 @@ impl Worker {
         if reply.is_last {
             self.is_done = true;
             out.is_done = true;
-            return;
+            return Ok(());
         }
         let moved = work.sweep(shard_id);
+        if self.interrupt.is_raised() {
+            return Err(Error::Interrupted);
+        }
         out.swept_rows += work.sampler.labels().len() as u64 * u64::from(work.plan.sweeps_per_cycle);
         let sum_log_base = (work.stride != stride_before).then(|| work.sampler.sum_log_base());
         let push = Push { sum_log_base, ..work.push(moved, None) };
         self.send_push(push, out);
+        Ok(())
     }
 }
 

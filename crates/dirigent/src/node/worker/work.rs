@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::own::{Own, Places, own_or};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
+use crate::interrupt::Interrupt;
 use crate::message::{Joining, Plan, Push, Reply, ShownLabels, Snapshot, Told};
 use crate::node::WarmUp;
 use crate::rng::Role;
@@ -36,6 +37,7 @@ pub(super) struct Work {
     pub(super) cycle: u64,
     pub(super) alpha: f64,
     is_generous: bool,
+    interrupt: Interrupt,
 }
 
 /// A checkpoint: the labels and what they stand for. Everything else can be made again.
@@ -51,9 +53,10 @@ pub(super) struct Memory {
 }
 
 impl Work {
-    pub(super) fn new(plan: Plan, shard: Shard, memory: Option<Memory>) -> Self {
+    pub(super) fn new(plan: Plan, shard: Shard, memory: Option<Memory>, interrupt: Interrupt) -> Self {
         let stride = memory.as_ref().map_or(1, |memory| memory.stride);
         let mut sampler = sampler(&plan.model, shard.every(stride), plan.kernel);
+        sampler.set_interrupt(interrupt.clone());
         let mut work = Self {
             shard,
             stride,
@@ -67,6 +70,7 @@ impl Work {
             cycle: 0,
             alpha: 1.0,
             is_generous: false,
+            interrupt,
             sampler: {
                 sampler.load(&[]);
                 sampler
@@ -217,6 +221,7 @@ impl Work {
         let times = (self.stride / stride).max(1);
         self.stride = stride;
         self.sampler = sampler(&self.plan.model, self.shard.every(stride), self.plan.kernel);
+        self.sampler.set_interrupt(self.interrupt.clone());
         let n_rows = self.sampler.labels().len();
         let (mut more_labels, mut more_halves) = (vec![UNASSIGNED; n_rows], vec![None; n_rows]);
         more_labels.iter_mut().step_by(times).zip(labels).for_each(|(more, label)| *more = label);
