@@ -31,6 +31,7 @@
 //! assert!(agreement.nmi > 0.9, "{agreement:?}");
 //! # Ok::<(), dirigent::Error>(())
 //! ```
+pub mod checkpoint;
 mod cholesky;
 pub mod consolidate;
 mod eigen;

@@ -49,6 +49,12 @@ impl Board {
         }
     }
 
+    /// The nodes, when no thread has any of them.
+    pub(super) fn look<T>(&self, look: impl Fn(&dyn Node) -> T) -> Vec<T> {
+        let state = self.lock();
+        state.slots.iter().map(|slot| look(&**slot.node.as_ref().expect("no thread has a node"))).collect()
+    }
+
     /// The work of one thread: any worker's next event, until the board is closed.
     pub(super) fn serve(&self, results: &Sender<Handled>) {
         while let Some((shard, mut node, event)) = self.take() {
