@@ -18,13 +18,13 @@ use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
-use crate::keep::Keeper;
+use crate::keep::{self, Keeper};
 use crate::point;
 use crate::resume::{self, Resumed};
 use crate::said::Said;
 
 /// Cycles after which a chain that has not settled is given up.
-const MAX_CYCLES: u64 = 1000;
+pub(crate) const MAX_CYCLES: u64 = 1000;
 
 pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
     match &args.checkpoints.resume {
@@ -98,8 +98,12 @@ fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
         }
         _ => {
             let run_dir = create_run_dir(&args.output, data.name())?;
-            let keeper =
-                if keeps_checkpoints { Keeper::begin(run_dir.path(), said, every)? } else { Keeper::none() };
+            let keeper = if keeps_checkpoints {
+                Keeper::begin(run_dir.path(), said, every)?
+            } else {
+                keep::forget(run_dir.path())?;
+                Keeper::none()
+            };
             (run_dir, keeper)
         }
     };

@@ -80,9 +80,8 @@ pub(crate) fn run_kept(
     (record.status, record.summary, record.posterior) = (Status::Finished, Some(summary), posterior);
     (record.diagnostics, record.warnings) = (diagnostics, warnings);
     run_dir.write_record(&record)?;
-    if record.summary.as_ref().is_some_and(|summary| summary.stopped_because == StoppedBecause::Stationary) {
-        keeper.forget()?;
-    }
+    let has_settled = |summary: &Summary| summary.stopped_because == StoppedBecause::Stationary;
+    keeper.end(run_dir.path(), record.summary.as_ref().is_some_and(has_settled))?;
     record.warnings.iter().for_each(|warning| output.console().say(format_args!("warning: {warning}")));
     print(&record, run_dir.path(), output)
 }
@@ -102,7 +101,9 @@ fn fill(
     let mut outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
-            recorder.draws.map(NpyWriter::leave).transpose()?;
+            if recorder.keeper.has_checkpoint() {
+                recorder.draws.map(NpyWriter::leave).transpose()?;
+            }
             return Err(error);
         }
     };

@@ -1,9 +1,11 @@
 //! Keeps a run alive: checkpoints while it goes on, and one more when a signal ends it.
 
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dirigent::Result;
+use dirigent::{Error, InputError, Result};
 use dirigent::checkpoint::Saved;
 use dirigent::checkpoint::folder::{Checkpoint, Files, Folder};
 use dirigent::interrupt::Interrupt;
@@ -18,11 +20,16 @@ const USUAL_SECONDS: f64 = 60.0;
 /// What was said when the run was started, beside its checkpoints.
 pub(crate) const COMMAND: &str = "command.json";
 
+/// Locked by the process that is at work on the run.
+const LOCK: &str = "lock";
+
 /// Who keeps a run's checkpoints.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     /// `None` for a run that keeps none.
     folder: Option<Folder>,
+    /// Held as long as the run goes on, however it ends.
+    _lock: Option<File>,
     apart: Duration,
     last: Instant,
     interrupt: Interrupt,
@@ -33,25 +40,29 @@ impl Keeper {
     /// For a run that keeps nothing, and that a signal ends as it ends any command.
     pub(crate) fn none() -> Self {
         let (apart, interrupt) = (Duration::MAX, Interrupt::new());
-        Self { folder: None, apart, last: Instant::now(), interrupt, resumed: None }
+        Self { folder: None, _lock: None, apart, last: Instant::now(), interrupt, resumed: None }
     }
 
     /// For a run that begins: checkpoints of an earlier one in the same folder are removed.
     pub(crate) fn begin(run: &Path, said: &Said, every: Option<f64>) -> Result<Self> {
         let mut folder = Folder::of_run(run)?;
+        let lock_file = lock(run, &folder)?;
         folder.clear()?;
         write_json(&folder.path().join(COMMAND), said)?;
-        Ok(Self::new(folder, every, None))
+        Ok(Self::new(folder, lock_file, every, None))
     }
 
     /// For a run that goes on, from a checkpoint where there is one.
     pub(crate) fn go_on(run: &Path, every: Option<f64>, resumed: Option<Checkpoint>) -> Result<Self> {
-        Ok(Self::new(Folder::of_run(run)?, every, resumed))
+        let folder = Folder::of_run(run)?;
+        let lock = lock(run, &folder)?;
+        Ok(Self::new(folder, lock, every, resumed))
     }
 
-    fn new(folder: Folder, every: Option<f64>, resumed: Option<Checkpoint>) -> Self {
+    fn new(folder: Folder, lock: File, every: Option<f64>, resumed: Option<Checkpoint>) -> Self {
         let apart = Duration::try_from_secs_f64(every.unwrap_or(USUAL_SECONDS)).unwrap_or(Duration::MAX);
-        Self { folder: Some(folder), apart, last: Instant::now(), interrupt: signals::watch(), resumed }
+        let (folder, interrupt) = (Some(folder), signals::watch());
+        Self { folder, _lock: Some(lock), apart, last: Instant::now(), interrupt, resumed }
     }
 
     /// Whether there is something to go on from when the run breaks off now.
@@ -89,8 +100,45 @@ impl Keeper {
         Ok(())
     }
 
-    /// A run that has settled will not go on: its checkpoints are removed.
-    pub(crate) fn forget(&mut self) -> Result<()> {
-        self.folder.as_mut().map_or(Ok(()), Folder::clear)
+    /// The run has ended. Where it will not go on, because it has settled or there is nothing to go on from, nothing is left of what was kept.
+    pub(crate) fn end(&self, run: &Path, has_settled: bool) -> Result<()> {
+        if has_settled || !self.has_checkpoint() { forget(run) } else { Ok(()) }
+    }
+}
+
+/// Removes what was kept of a run, and nothing else.
+pub(crate) fn forget(run: &Path) -> Result<()> {
+    let mut folder = Folder::of_run(run)?;
+    if !folder.path().exists() {
+        return Ok(());
+    }
+    folder.clear()?;
+    for name in [COMMAND, LOCK] {
+        let path = folder.path().join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("cannot remove", &path, error));
+            }
+            _ => {}
+        }
+    }
+    // it stays if somebody has put something else there
+    let _ = fs::remove_dir(folder.path());
+    Ok(())
+}
+
+/// Makes sure that no other process works on the run. The system lets go of the lock when the process ends, whatever ends it.
+fn lock(run: &Path, folder: &Folder) -> Result<File> {
+    let path = folder.path().join(LOCK);
+    let failed = |source| Error::io("cannot lock", &path, source);
+    fs::create_dir_all(folder.path()).map_err(failed)?;
+    let file = File::create(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let hint = "wait for its end, or interrupt it first";
+            Err(InputError::in_file(run, "another process is at work on this run").hint(hint).into())
+        }
+        Err(TryLockError::Error(source)) => Err(failed(source)),
     }
 }

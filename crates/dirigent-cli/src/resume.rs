@@ -6,11 +6,12 @@ use std::path::Path;
 use clap::ArgMatches;
 use dirigent::checkpoint::folder::{Checkpoint, FOLDER, Folder};
 use dirigent::model::Model;
-use dirigent::{InputError, Result};
+use dirigent::{Error, InputError, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::args::FitArgs;
+use crate::args::{CyclesArg, FitArgs, RunArgs};
+use crate::fit::MAX_CYCLES;
 use crate::keep::COMMAND;
 use crate::said::Said;
 
@@ -24,6 +25,10 @@ pub(crate) struct Resumed {
 /// Reads what a run folder knows: all that the run is asked for, and where it stood. `fit` is what was said to resume it.
 pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
     let record: Value = read_json(run, "run.json")?;
+    let has_ended = record["status"] == "finished";
+    if has_ended && !run.join(FOLDER).join(COMMAND).exists() {
+        return Err(nothing_left(run));
+    }
     let before: Said = read_json(run, &format!("{FOLDER}/{COMMAND}"))?;
     let anew = Said::of(fit);
     let is_longer = anew.ends_otherwise(&before);
@@ -31,11 +36,9 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
     if let Some(kernel) = record["kernel"].as_str() {
         args.run.kernel = kernel.to_owned();
     }
-    if is_longer && args.run.draws.is_some() {
-        let problem = "a run with --draws cannot be made longer: its draws are of the last cycles";
-        return Err(InputError::new(problem).hint("resume it as it was started").into());
+    if is_longer {
+        check_longer(&before.parse(fit)?.run, &args.run)?;
     }
-    let has_ended = record["status"] == "finished";
     if has_ended && !is_longer {
         let hint = "ask for more with --cycles, --max-cycles or --time-limit, or fit anew to another folder";
         return Err(InputError::in_file(run, "the run has ended: there is nothing to resume").hint(hint).into());
@@ -52,13 +55,41 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
             console.say(format_args!("resumed: goes on after cycle {cycle}{of_chain}"));
         }
         (None, false) => console.say("resumed: there is no checkpoint yet, so the run begins anew"),
-        (None, true) => {
-            let problem = "the run has ended and left no checkpoint to go on from";
-            let hint = "fit anew to another folder; long runs keep one, and so does --checkpoint-every 0";
-            return Err(InputError::in_file(run, problem).hint(hint).into());
-        }
+        (None, true) => return Err(nothing_left(run)),
     }
     Ok((args, Resumed { record, checkpoint: found.checkpoint }))
+}
+
+fn nothing_left(run: &Path) -> Error {
+    let problem = "the run has ended, and there is nothing left to resume";
+    let hint = "fit anew to another folder; only long runs that did not settle leave a checkpoint, or --checkpoint-every 0";
+    InputError::in_file(run, problem).hint(hint).into()
+}
+
+/// Refuses an end that is not a later one of the same kind, or that would not be as if it had been asked for at once.
+fn check_longer(before: &RunArgs, after: &RunArgs) -> Result<()> {
+    let problem = if after.draws.is_some() {
+        "a run with --draws cannot be made longer: its draws are of the last cycles"
+    } else if after.chains > 1 {
+        "a run of several --chains cannot be made longer: those that have ended would not be"
+    } else if !is_later(before, after) {
+        "--cycles, --max-cycles and --time-limit of a run that goes on must be more than before"
+    } else {
+        return Ok(());
+    };
+    Err(InputError::new(problem).hint("resume it as it was started, or fit anew to another folder").into())
+}
+
+fn is_later(before: &RunArgs, after: &RunArgs) -> bool {
+    let by_cycles = match (before.cycles, after.cycles) {
+        (CyclesArg::Fixed(before), CyclesArg::Fixed(after)) => after >= before,
+        (before, after) => before == after,
+    };
+    // left out, there are as many as usual, or there is no limit
+    let by_maximum = after.max_cycles.is_some_and(|after| before.max_cycles.unwrap_or(MAX_CYCLES) <= after)
+        || after.max_cycles == before.max_cycles;
+    let by_time = after.time_limit.is_none_or(|after| before.time_limit.is_some_and(|before| before <= after));
+    by_cycles && by_maximum && by_time
 }
 
 impl Resumed {

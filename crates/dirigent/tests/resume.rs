@@ -294,6 +294,17 @@ fn the_exact_finish_goes_on_in_either_of_its_stages() {
 }
 
 #[test]
+fn the_first_cycles_of_a_sample_go_on_as_if_nothing_had_happened() {
+    let of = distributed(Consolidation::Progressive, true);
+    let case = case("a sample first", points(250_000), |model| MethodOptions::Distributed(of(model)));
+    let mut log = Log::default();
+    case.run(&mut log).unwrap();
+    let n_rows: Vec<u64> = log.told.cycles.iter().map(|info| info.n_rows).collect();
+    assert!(n_rows[0] < 250_000 && n_rows[8] == 250_000, "{n_rows:?}");
+    case.check(2);
+}
+
+#[test]
 fn several_chains_go_on_in_the_one_that_ran() {
     let of = distributed(Consolidation::Pooled, false);
     let chains = |model| {

@@ -189,6 +189,8 @@ fn what_does_not_go_with_the_run_is_refused() {
     place.refused("fit --resume run --cycles 6 --out other", &["--out"]);
     place.refused("fit --resume nowhere", &["nowhere/run.json", "cannot be resumed"]);
     place.refused("fit --resume run", &["the run has ended"]);
+    place.refused("fit --resume run --cycles 3", &["must be more than before"]);
+    place.refused("fit --resume run --time-limit 9", &["must be more than before"]);
     place.refused("fit", &["DATA"]);
     place.refused(&format!("{FIT} --engine simulated --out other").replace("--threads 1", ""), &["--checkpoint-every"]);
     let rows = place.read("set/data.npy");
@@ -207,18 +209,21 @@ fn what_does_not_go_with_the_run_is_refused() {
 #[test]
 fn a_run_without_a_checkpoint_begins_anew_and_a_run_that_has_settled_leaves_none() {
     let place = Place::with_points(300);
-    let fit = "fit set/data.npy --workers 2 --cycles 5";
-    place.ok(&format!("{fit} --out whole"));
-    place.ok(&format!("{fit} --out run"));
-    // as if it had been killed in its first minute
-    let record = place.text("run/run.json").replace("\"finished\"", "\"running\"");
-    place.write("run/run.json", record);
+    let fit = "fit set/data.npy --workers 2";
+    place.ok(&format!("{fit} --cycles 5 --out whole"));
+    place.refused("fit --resume whole", &["there is nothing left to resume"]);
+    let child = place.start(&format!("{fit} --cycles 100000 --out run"));
+    place.wait_for_cycles("run", 2);
+    place.refused("fit --resume run", &["another process is at work"]);
+    killed(child);
     let info = place.ok("info run").stdout;
     assert!(info.contains("it begins anew"), "{info}");
-    let resumed = place.ok("fit --resume run");
+    fs::remove_file(place.path("run/trace.csv")).unwrap();
+    let child = place.start("fit --resume run");
+    place.wait_for_cycles("run", 2);
+    let resumed = killed(child);
     assert!(resumed.stderr.contains("begins anew"), "{}", resumed.stderr);
-    assert_eq!(place.left("run"), place.left("whole"));
     place.ok("fit set/data.npy --workers 1 --checkpoint-every 0 --out settled");
     assert_eq!(place.json("settled/run.json")["summary"]["stopped_because"], "stationary");
-    assert!(place.parts("settled").is_empty());
+    assert!(!place.path("settled/checkpoint").exists());
 }
