@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::ArgMatches;
 use dirigent::io::labels::read_labels;
 use dirigent::io::{DataSet, Selection};
 use dirigent::method::cgs::Draws;
@@ -17,12 +18,25 @@ use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
+use crate::keep::{self, Keeper};
 use crate::point;
+use crate::resume::{self, Resumed};
+use crate::said::Said;
 
 /// Cycles after which a chain that has not settled is given up.
-const MAX_CYCLES: u64 = 1000;
+pub(crate) const MAX_CYCLES: u64 = 1000;
 
-pub(crate) fn run(args: &FitArgs) -> Result<()> {
+pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
+    match &args.checkpoints.resume {
+        Some(run) => {
+            let (args, resumed) = resume::read(run, matches)?;
+            fit(&args, &Said::default(), Some(resumed))
+        }
+        None => fit(args, &Said::of(matches), None),
+    }
+}
+
+fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
     point::check(&args.run)?;
@@ -56,7 +70,12 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
         choices.iter().for_each(|Choice { name, value, why }| console.say(format_args!("  {name}: {value} ({why})")));
     }
 
-    let run_dir = create_run_dir(&args.output, data.name())?;
+    let keeps_checkpoints = options.keeps_checkpoints();
+    if !keeps_checkpoints && args.checkpoints.checkpoint_every.is_some() {
+        let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
+        return Err(InputError::new(problem).hint("leave it out").into());
+    }
+    let every = args.checkpoints.checkpoint_every;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
     data_record.transform = transform.as_ref().map(|(_, record)| *record);
@@ -72,7 +91,23 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
         n_chains: args.run.chains,
         point: args.run.point(),
     };
-    job::run(&job, &run_dir, record, &args.output)
+    let (run_dir, keeper) = match (&args.checkpoints.resume, resumed) {
+        (Some(run), Some(resumed)) => {
+            let checkpoint = resumed.check(&record.data.fingerprint, &model)?;
+            (RunDir::reopen(run), Keeper::go_on(run, every, checkpoint)?)
+        }
+        _ => {
+            let run_dir = create_run_dir(&args.output, data.name())?;
+            let keeper = if keeps_checkpoints {
+                Keeper::begin(run_dir.path(), said, every)?
+            } else {
+                keep::forget(run_dir.path())?;
+                Keeper::none()
+            };
+            (run_dir, keeper)
+        }
+    };
+    job::run_kept(&job, &run_dir, record, &args.output, keeper)
 }
 
 /// The record of a run that begins.
