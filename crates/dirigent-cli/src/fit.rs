@@ -190,13 +190,16 @@ fn too_many_draws(problem: String) -> dirigent::Error {
     InputError::new(problem).hint("ask for fewer with --draws").into()
 }
 
-/// The rows, as counts where the family wants counts.
+/// The rows, as counts where the family wants counts, and as numbers where it wants numbers.
 fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: Console) -> Result<DataSet> {
     let data = DataSet::open(&args.data, selection)?;
     let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
     console.say(format_args!("data: {} ({rows} rows, {columns} columns)", data.name()));
     if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {
         return data.into_counts();
+    }
+    if options.family.is_some_and(|family| family != FamilyName::Multinomial) && data.is_sparse_matrix() {
+        return data.into_numbers();
     }
     if options.family.is_none()
         && let Some(ix) = data.levels().iter().position(Option::is_some)

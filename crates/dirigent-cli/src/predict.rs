@@ -59,11 +59,12 @@ fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<Dat
     notes.iter().for_each(|note| console.say(note));
     match fitted.model {
         Model::Multinomial(_) => data.into_counts(),
-        _ if data.is_counts() => {
+        _ if data.is_counts() && !data.is_sparse_matrix() => {
             let problem = "has sparse counts, but the model was fitted to dense rows";
             Err(InputError::in_file(&paths[0], problem).hint("give rows like those of the fit").into())
         }
         _ => {
+            let data = data.into_numbers()?;
             let rows = match &fitted.transform {
                 Some(transform) => {
                     data.check_numbers("the transform of the fit")?;

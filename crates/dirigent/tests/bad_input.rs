@@ -138,7 +138,12 @@ fn file_without_permission() {
 
 #[test]
 fn empty_file() {
-    for name in ["t.npy", "t.csv", "t.tsv", "docword.t.txt"] {
+    for name in ["t.parquet", "t.npz"] {
+        files([(name, b"")]).at(name, "", "").says("the file is empty", "written to the end");
+        let zipped = format!("{name}.gz");
+        files([(&zipped, b"x")]).at(&zipped, "", "").says("compressed inside", "gunzip");
+    }
+    for name in ["t.npy", "t.csv", "t.tsv", "docword.t.txt", "t.svm", "t.mtx"] {
         files([(name, b"")]).at(name, "", "").says("the file is empty", "written to the end");
         let zipped = format!("{name}.gz");
         files([(&zipped, &gzip(b""))]).at(&zipped, "", "").says("the file is empty", "written to the end");
@@ -150,7 +155,7 @@ fn empty_file() {
 #[test]
 fn unknown_extension() {
     files([("t.parquette", b"x")]).at("t.parquette", "", "").says("the format .parquette is not known", ".npy, .csv");
-    files([("t", b"x")]).at("t", "", "").says("no extension", ".npy, .csv, .tsv and docword*.txt");
+    files([("t", b"x")]).at("t", "", "").says("no extension", ".npy, .csv, .tsv, .svm");
     files([("words.txt", b"x")]).at("words.txt", "", "").says("supported are .npy", "docword");
 }
 
@@ -308,7 +313,7 @@ fn unknown_or_senseless_columns() {
     select([("t.csv", b"x,kind\n1,\n")], &label).at("t.csv", "line 2", "2").says("expected a label", "every row");
     let nothing = Selection { exclude: vec!["x".into(), "y".into()], ..Selection::default() };
     select(table, &nothing).at("t.csv", "", "").says("no column is left", "exclude fewer");
-    select([("docword.t.txt", b"1\n1\n1\n1 1 1\n")], &label).says("no columns to choose from", "--truth");
+    select([("docword.t.txt", b"1\n1\n1\n1 1 1\n")], &label).says("no column of labels", "--truth");
 }
 
 #[test]
@@ -332,7 +337,7 @@ fn docword_with_a_broken_head() {
     docword("1\n0\n0\n").at("docword.t.txt", "line 2", "").says("zero columns", "three lines");
     docword("4294967295\n3\n0\n").at("docword.t.txt", "line 1", "").says("expected at most 4294967294", "three lines");
     docword("1\n2147483649\n0\n").at("docword.t.txt", "line 2", "").says("expected at most 2147483648", "three lines");
-    docword("4000000000\n3\n1\n1 1 1\n").at("docword.t.txt", "", "").says("too many empty documents", "without gaps");
+    docword("4000000000\n3\n1\n1 1 1\n").at("docword.t.txt", "", "").says("too many empty ones", "without gaps");
 }
 
 #[test]

@@ -85,6 +85,7 @@ fn through_files(model: Model, outcome: &Outcome) -> FittedModel {
         names: None,
         selection: Selection::default(),
         levels: Vec::new(),
+        numbered_from_zero: false,
     };
     let (alpha, components) = (outcome.alpha, outcome.components.clone());
     let fitted = FittedModel { model, alpha, columns, transform: None, components };

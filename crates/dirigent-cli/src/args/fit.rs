@@ -18,7 +18,8 @@ use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 /// Labels are the most probable component of each row under the final model, numbered by falling size, or what --point asks for.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
-    /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
+    /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
+    /// are one set, in the given order
     #[arg(required_unless_present = "resume", value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]

@@ -49,13 +49,13 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct SelectionArgs {
-    /// Use these columns only, by name or by number from 1
+    /// Use these columns only, by name or by number from 1; a column of lists as a whole
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
     /// Leave these columns out
     #[arg(long, value_name = "C,D", value_delimiter = ',')]
     exclude: Vec<String>,
-    /// The column with the true labels: not fitted, only measured against
+    /// The column with the true labels: not fitted, only measured against; of .svm files, label
     #[arg(long, value_name = "NAME")]
     pub(crate) label_column: Option<String>,
     /// Whether the first line of a .csv or .tsv is a header [default: auto, as it looks: names above numbers, or texts that do not occur again]
@@ -118,7 +118,7 @@ pub(crate) struct EvalArgs {
 /// Describe a data set or a run folder.
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Data files or a folder of them, or one run folder
+    /// Data as for fit: files of any format, a folder or a pattern; or one run folder
     #[arg(required = true, value_name = "DATA|RUN")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]

@@ -16,7 +16,8 @@ pub(crate) struct PredictArgs {
     /// The run folder
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
-    /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
+    /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
+    /// are one set, in the given order
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]

@@ -16,8 +16,16 @@ pub(crate) struct Columns {
     /// Missing cells of each column.
     missing: Vec<u64>,
     first: Option<FirstFile>,
-    /// The levels of a fit, by column, where it was fitted to text.
-    of_fit: Option<Vec<Option<Vec<String>>>>,
+    of_fit: Option<OfFit>,
+}
+
+/// What is known from a fit.
+#[derive(Debug)]
+struct OfFit {
+    n_columns: usize,
+    /// By column, where it was fitted to text.
+    levels: Vec<Option<Vec<String>>>,
+    numbered_from_zero: bool,
 }
 
 /// What a column holds.
@@ -47,8 +55,18 @@ struct FirstFile {
 
 impl Columns {
     /// The columns of a fit: of numbers, or of text with these levels.
-    pub(crate) fn of_fit(levels: &[Option<Vec<String>>]) -> Self {
-        Self { of_fit: Some(levels.to_vec()), ..Self::default() }
+    pub(crate) fn of_fit(n_columns: usize, levels: &[Option<Vec<String>>], numbered_from_zero: bool) -> Self {
+        Self { of_fit: Some(OfFit { n_columns, levels: levels.to_vec(), numbered_from_zero }), ..Self::default() }
+    }
+
+    /// How many columns the fit had.
+    pub(crate) fn n_columns_of_fit(&self) -> Option<usize> {
+        self.of_fit.as_ref().map(|fit| fit.n_columns)
+    }
+
+    /// Whether sparse rows of the fit had columns numbered from 0.
+    pub(crate) fn numbered_from_zero(&self) -> bool {
+        self.of_fit.as_ref().is_some_and(|fit| fit.numbered_from_zero)
     }
 
     /// Begins a file with these columns, which must be like those of the first file; `text` are those that hold text because somebody says so.
@@ -64,7 +82,7 @@ impl Columns {
         }
         self.first = Some(FirstFile { path: path.into(), n_columns, names: names.map(<[String]>::to_vec) });
         self.kinds = match &self.of_fit {
-            Some(levels) => {
+            Some(OfFit { levels, .. }) => {
                 (0..n_columns).map(|ix| ColumnKind::of_fit(levels.get(ix).and_then(Option::as_ref))).collect()
             }
             None => (0..n_columns).map(|_| ColumnKind::Unknown).collect(),

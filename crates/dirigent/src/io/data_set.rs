@@ -1,5 +1,9 @@
 //! A data set: the rows of one or several files, laid end to end.
 
+mod conversions;
+mod in_memory;
+mod opening;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,12 +11,13 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::error::{InputError, Result};
-use crate::rows::{CountTable, Row, Shard, Table};
+use crate::rows::{Row, Shard, Table};
 use crate::transform::Transform;
 
-use super::columns::Columns;
-use super::labels::{Truth, TruthBuilder};
-use super::{Format, Selection, delimited, docword, format, npy, source};
+use super::labels::Truth;
+use super::{Format, source};
+
+pub(crate) use opening::Loaded;
 
 /// Rows to fit, with what is known about them.
 #[derive(Debug, Clone)]
@@ -26,6 +31,7 @@ pub struct DataSet {
     missing: Vec<u64>,
     levels: Vec<Option<Vec<String>>>,
     truth: Option<Truth>,
+    numbered_from_zero: bool,
 }
 
 /// A file that rows came from.
@@ -43,84 +49,9 @@ pub struct DataFile {
 }
 
 impl DataSet {
-    /// Opens files, in the given order. A folder stands for its data files in order of their names.
-    pub fn open(paths: &[PathBuf], selection: &Selection) -> Result<Self> {
-        Self::open_with(paths, selection, &mut Columns::default())
-    }
-
-    /// The same, where something is known of the columns already.
-    pub(crate) fn open_with(paths: &[PathBuf], selection: &Selection, columns: &mut Columns) -> Result<Self> {
-        let Some(first) = paths.first() else {
-            return Err(InputError::new("no data given").hint("name a file or a folder").into());
-        };
-        let mut data = Self::without_rows(format::data_name(first));
-        let mut truth = TruthBuilder::default();
-        for path in format::expand_folders(paths)? {
-            data.append(path, selection, columns, &mut truth)?;
-        }
-        columns.check_levels()?;
-        data.truth = selection.label_column.is_some().then(|| truth.finish());
-        data.column_names = columns.names().map(<[String]>::to_vec);
-        (data.missing, data.levels) = (columns.missing().to_vec(), columns.levels());
-        Ok(data)
-    }
-
-    /// Rows in memory. A missing cell is NaN.
-    pub fn of_table(name: &str, table: Table) -> Self {
-        let missing = missing_of(&table);
-        let levels = vec![None; missing.len()];
-        Self { tables: vec![Arc::new(table)], missing, levels, ..Self::without_rows(name.into()) }
-    }
-
     fn without_rows(name: String) -> Self {
         let (files, tables, missing, levels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { name, files, tables, column_names: None, missing, levels, truth: None }
-    }
-
-    fn append(
-        &mut self,
-        path: PathBuf,
-        selection: &Selection,
-        columns: &mut Columns,
-        truth: &mut TruthBuilder,
-    ) -> Result<()> {
-        let (_, bytes) = source::open(&path)?;
-        let format = Format::of_path(&path)?;
-        self.check_kind(&path, format == Format::Docword)?;
-        let table = match format {
-            Format::Npy => npy::read(&path, selection, columns, truth)?,
-            Format::Csv => delimited::read(&path, b',', selection, columns, truth)?,
-            Format::Tsv => delimited::read(&path, b'\t', selection, columns, truth)?,
-            Format::Docword => docword::read(&path, selection)?,
-        };
-        self.check_vocabulary(&path, &table)?;
-        self.files.push(DataFile { path, format, n_rows: table.n_rows(), bytes });
-        self.tables.push(Arc::new(table));
-        Ok(())
-    }
-
-    fn check_kind(&self, path: &Path, found: bool) -> Result<(), InputError> {
-        let kind = |is_counts| if is_counts { "word counts" } else { "a dense table" };
-        match self.tables.first().map(|table| is_counts(table)) {
-            Some(expected) if found != expected => Err(self.differs(path, kind(found).into(), kind(expected).into())),
-            _ => Ok(()),
-        }
-    }
-
-    /// Columns of tables were compared when they were read.
-    fn check_vocabulary(&self, path: &Path, table: &Table) -> Result<(), InputError> {
-        let found = table.n_columns();
-        match self.tables.first().map(|first| first.n_columns()) {
-            Some(expected) if found != expected => {
-                Err(self.differs(path, source::counted(found, "column"), expected.to_string()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn differs(&self, path: &Path, found: String, expected: String) -> InputError {
-        let problem = format!("found {found}, expected {expected} as in {}", self.files[0].path.display());
-        InputError::in_file(path, problem).hint("the files of one data set have the same columns")
+        Self { name, files, tables, column_names: None, missing, levels, truth: None, numbered_from_zero: false }
     }
 
     /// A short name, for the run folder: that of the first file without folder and extensions.
@@ -138,7 +69,7 @@ impl DataSet {
         self.tables[0].n_columns()
     }
 
-    /// The names of the chosen columns, where the files have a header.
+    /// The names of the chosen columns, where the files name them.
     pub fn column_names(&self) -> Option<&[String]> {
         self.column_names.as_deref()
     }
@@ -146,6 +77,11 @@ impl DataSet {
     /// The labels of the label column.
     pub fn truth(&self) -> Option<&Truth> {
         self.truth.as_ref()
+    }
+
+    /// Whether sparse text files number their columns from 0, not from 1.
+    pub fn numbered_from_zero(&self) -> bool {
+        self.numbered_from_zero
     }
 
     /// How many cells of each column are missing (NaN in the rows). Nothing for sparse counts, of which none can be.
@@ -202,7 +138,8 @@ impl DataSet {
     pub fn in_cell(&self, row_ix: usize, column_ix: usize, problem: String) -> InputError {
         let mut row = row_ix;
         let mut table_ix = 0;
-        while table_ix + 1 < self.tables.len() && row >= self.tables[table_ix].n_rows() {
+        // rows in memory are counted through all tables
+        while !self.files.is_empty() && table_ix + 1 < self.tables.len() && row >= self.tables[table_ix].n_rows() {
             row -= self.tables[table_ix].n_rows();
             table_ix += 1;
         }
@@ -214,49 +151,9 @@ impl DataSet {
         is_counts(&self.tables[0])
     }
 
-    /// The same rows as sparse counts. Every cell must be a whole number, not negative.
-    pub fn into_counts(mut self) -> Result<Self> {
-        self.check_numbers("a model of counts")?;
-        let mut tables = Vec::with_capacity(self.tables.len());
-        for (table_ix, table) in self.tables.iter().enumerate() {
-            let counted = match **table {
-                Table::Counts(_) => Arc::clone(table),
-                _ => Arc::new(Table::Counts(self.counted(table_ix)?)),
-            };
-            tables.push(counted);
-        }
-        self.tables = tables;
-        (self.missing, self.levels) = (Vec::new(), Vec::new());
-        Ok(self)
-    }
-
-    fn counted(&self, table_ix: usize) -> Result<CountTable> {
-        let table = &self.tables[table_ix];
-        let mut counts = CountTable::new(table.n_columns());
-        let mut entries: Vec<(u32, u32)> = Vec::new();
-        for row_ix in 0..table.n_rows() {
-            for column_ix in 0..table.n_columns() {
-                let cell = match table.row(row_ix) {
-                    Row::F32(cells) => f64::from(cells[column_ix]),
-                    Row::F64(cells) => cells[column_ix],
-                    Row::Counts(_) => unreachable!("counts are counted already"),
-                };
-                match (u32::try_from(column_ix), count(cell)) {
-                    (Ok(_), Some(0)) => {}
-                    (Ok(word), Some(count)) => entries.push((word, count)),
-                    _ => return Err(self.not_a_count(table_ix, row_ix, column_ix, cell).into()),
-                }
-            }
-            counts.push_row(entries.drain(..));
-        }
-        Ok(counts)
-    }
-
-    fn not_a_count(&self, table_ix: usize, row_ix: usize, column_ix: usize, cell: f64) -> InputError {
-        let column = self.column_text(column_ix);
-        let problem = format!("found {cell}, expected a count: a whole number from 0 to {}", u32::MAX);
-        let hint = format!("leave the column out with --exclude {column}, or choose a family for measurements");
-        self.in_file(table_ix, problem).at_row(row_ix + 1).at_column(column).hint(hint)
+    /// Whether the rows are sparse counts by their values alone: of files that could also hold measurements.
+    pub fn is_sparse_matrix(&self) -> bool {
+        self.is_counts() && !self.files.is_empty() && self.files.iter().all(|file| file.format != Format::Docword)
     }
 
     /// The rows as a transform makes them; the rest stays as it is. The rows are held twice until the old ones are dropped.
@@ -315,24 +212,6 @@ fn hash_counts(table: &Table, hasher: &mut crc32fast::Hasher) {
 
 fn is_counts(table: &Table) -> bool {
     matches!(table, Table::Counts(_))
-}
-
-fn missing_of(table: &Table) -> Vec<u64> {
-    let count = |is_missing: &dyn Fn(usize) -> bool| {
-        let n_columns = table.n_columns();
-        let mut missing = vec![0; n_columns];
-        (0..table.n_rows() * n_columns).filter(|&ix| is_missing(ix)).for_each(|ix| missing[ix % n_columns] += 1);
-        missing
-    };
-    match table {
-        Table::F32 { cells, .. } => count(&|ix| cells.as_slice()[ix].is_nan()),
-        Table::F64 { cells, .. } => count(&|ix| cells.as_slice()[ix].is_nan()),
-        Table::Counts(_) => Vec::new(),
-    }
-}
-
-fn count(cell: f64) -> Option<u32> {
-    (cell >= 0.0 && cell <= f64::from(u32::MAX) && cell.fract() == 0.0).then_some(cell as u32)
 }
 
 /// A path need not be UTF-8, JSON must be.

@@ -11,6 +11,7 @@ use super::columns::{ColumnKind, Columns};
 use super::header_line;
 use super::labels::TruthBuilder;
 use super::levels::{Levels, Origin};
+use super::number::number;
 use super::records::{self, Record, Records, text};
 use super::selection::{Chosen, ColumnNames, Header, Selection};
 use super::source::quoted;
@@ -49,11 +50,6 @@ pub(crate) fn read(
 /// What the columns are called, from the first lines alone.
 pub(crate) fn columns(path: &Path, delimiter: u8, header: Header) -> Result<ColumnNames> {
     Ok(header_line::read(path, &mut Records::open(path, delimiter)?, header)?.columns)
-}
-
-/// The number in a cell, which may be infinite or none.
-pub(crate) fn number(cell: &[u8]) -> Option<f64> {
-    std::str::from_utf8(cell.trim_ascii()).ok()?.parse().ok()
 }
 
 /// Whether a cell, without surrounding spaces, says that there is nothing.

@@ -10,22 +10,13 @@ use crate::rows::{CountTable, Table};
 
 use super::selection::Selection;
 use super::source::{self, Lines, quoted};
+use super::sparse::{self, MOST_COLUMNS};
 
 const MOST_DOCUMENTS: u64 = (1 << 32) - 2;
-const MOST_WORDS: u64 = 1 << 31;
-/// Empty documents cost memory without costing a line, so there may only be so many: these …
-const FREE_DOCUMENTS: u64 = 1_000_000;
-/// … and so many more an entry.
-const DOCUMENTS_AN_ENTRY: u64 = 1000;
-
 /// Reads a table of counts.
 pub(crate) fn read(path: &Path, selection: &Selection) -> Result<Table> {
-    if !selection.is_everything() {
-        let error = InputError::in_file(path, "word counts have no columns to choose from");
-        return Err(error
-            .hint("leave --columns, --exclude, --label-column and --column-family out; labels come with --truth FILE")
-            .into());
-    }
+    selection.refuse_columns(path, "word counts")?;
+    selection.refuse_labels(path)?;
     let mut lines = Lines::open(path)?;
     let claims = Claims::read(&mut lines)?;
     let mut documents =
@@ -54,7 +45,7 @@ struct Claims {
 impl Claims {
     fn read(lines: &mut Lines) -> Result<Self> {
         let documents = Self::number(lines, "the number of documents", 1, MOST_DOCUMENTS)?;
-        let words = Self::number(lines, "the size of the vocabulary", 1, MOST_WORDS)?;
+        let words = Self::number(lines, "the size of the vocabulary", 1, MOST_COLUMNS)?;
         let entries = Self::number(lines, "the number of entries", 0, u64::MAX)?;
         Ok(Self { documents, words, entries })
     }
@@ -127,12 +118,7 @@ impl Documents {
 
     /// Closes documents until `document` is the current one.
     fn go_to(&mut self, document: u64) -> Result<(), InputError> {
-        let allowed = FREE_DOCUMENTS.saturating_add(self.n_entries.saturating_mul(DOCUMENTS_AN_ENTRY));
-        if document > allowed {
-            let problem =
-                format!("found document {document} after {} entries: too many empty documents", self.n_entries);
-            return Err(InputError::new(problem).hint("number the documents without gaps"));
-        }
+        sparse::check_rows(document, self.n_entries)?;
         while self.table.n_rows() as u64 + 1 < document {
             self.close()?;
         }
@@ -233,7 +219,7 @@ mod tests {
     fn claimed_documents_take_no_memory() {
         for text in ["4000000000\n2\n1\n1 1 1\n", "4000000000\n2\n2\n1 1 1\n3999999999 1 1\n"] {
             let error = open("docword.t.txt", text, &Selection::default()).unwrap_err().to_string();
-            assert!(error.contains("too many empty documents"), "{error}");
+            assert!(error.contains("too many empty ones"), "{error}");
         }
         let error = open("docword.t.txt", "1\n2\n18446744073709551615\n", &Selection::default()).unwrap_err();
         assert!(error.to_string().contains("truncated: found 0 entries"), "{error}");

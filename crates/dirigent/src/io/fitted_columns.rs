@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
 use super::selection::{ColumnNames, Header, Selection};
-use super::{DataSet, Format, delimited, format, npy, source};
+use super::{DataSet, Format, delimited, format, matrix_market, npy, npz, parquet, source};
 use crate::error::{InputError, Result};
 
 /// The columns a model was fitted to.
@@ -25,6 +25,9 @@ pub struct FittedColumns {
     /// The levels of each column that held text; nothing where none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Option<Vec<String>>>,
+    /// Whether sparse text files numbered their columns from 0, not from 1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbered_from_zero: bool,
 }
 
 /// The most names that a message lists.
@@ -36,12 +39,12 @@ impl FittedColumns {
     pub fn open(&self, paths: &[PathBuf]) -> Result<(DataSet, Vec<String>)> {
         let (mut selection, mut notes) = (Selection::default(), Vec::new());
         let header = self.selection.header;
-        if let Some(file) = format::expand_folders(paths)?.first()
+        if let Some(file) = format::expand(paths)?.first()
             && let Some(columns) = columns_of(file, header)?
         {
             (selection, notes) = self.find(file, columns)?;
         }
-        let mut columns = Columns::of_fit(&self.levels);
+        let mut columns = Columns::of_fit(self.n_columns, &self.levels, self.numbered_from_zero);
         let data = DataSet::open_with(paths, &Selection { header, ..selection }, &mut columns)?;
         notes.extend(columns.unknown_levels());
         if data.n_columns() != self.n_columns {
@@ -125,13 +128,16 @@ impl FittedColumns {
     }
 }
 
-/// The columns of a file; nothing for word counts, which have a vocabulary instead.
+/// The columns of a file; nothing for sparse rows, whose columns cannot be chosen.
 fn columns_of(file: &Path, header: Header) -> Result<Option<ColumnNames>> {
     Ok(match Format::of_path(file)? {
         Format::Npy => Some(ColumnNames::numbered(npy::n_columns(file)?)),
         Format::Csv => Some(delimited::columns(file, b',', header)?),
         Format::Tsv => Some(delimited::columns(file, b'\t', header)?),
-        Format::Docword => None,
+        Format::Parquet => Some(parquet::columns(file)?),
+        Format::MatrixMarket => matrix_market::n_columns(file)?.map(ColumnNames::numbered),
+        Format::Npz => npz::n_columns(file)?.map(ColumnNames::numbered),
+        Format::Docword | Format::Svmlight => None,
     })
 }
 
@@ -152,7 +158,7 @@ mod tests {
 
     fn fitted(names: Option<&[&str]>, n_columns: usize, selection: Selection) -> FittedColumns {
         let names = names.map(|names| names.iter().map(|name| name.to_string()).collect());
-        FittedColumns { n_columns, names, selection, levels: Vec::new() }
+        FittedColumns { n_columns, names, selection, levels: Vec::new(), numbered_from_zero: false }
     }
 
     fn open(columns: &FittedColumns, name: &str, contents: impl AsRef<[u8]>) -> Result<(Vec<Vec<f64>>, Vec<String>)> {

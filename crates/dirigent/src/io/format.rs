@@ -1,4 +1,4 @@
-//! Which format a file has, by its name, and which files of a folder are data.
+//! Which format a file has, by its name, and which files a folder or a pattern stands for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,14 @@ use serde::Serialize;
 
 use crate::error::{InputError, Result};
 
-const SUPPORTED: &str = "supported are .npy, .csv, .tsv and docword*.txt, each also with .gz";
+const SUPPORTED: &str = "supported are .npy, .csv, .tsv, .svm (.libsvm, .svmlight), .mtx and docword*.txt, each also with .gz, and .parquet \
+                         and .npz";
+
+/// What the name of a data set goes without, from the end.
+const EXTENSIONS: [&str; 11] =
+    [".gz", ".npy", ".csv", ".tsv", ".txt", ".parquet", ".npz", ".mtx", ".svm", ".libsvm", ".svmlight"];
+/// The letters that make a pattern of a name.
+const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// How a file holds its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -21,14 +28,34 @@ pub enum Format {
     Tsv,
     /// UCI "bag of words": lines of `document word count`.
     Docword,
+    /// Columns of typed values, compressed.
+    Parquet,
+    /// Sparse text: lines of `label column:value …`.
+    Svmlight,
+    /// Text of the Matrix Market: the entries of a matrix, or all its cells.
+    MatrixMarket,
+    /// An archive of NumPy arrays: sparse rows, or one array.
+    Npz,
 }
 
 impl Format {
     /// The format that the file's name tells.
     pub fn of_path(path: &Path) -> Result<Self> {
         let name = lowercase_name(path);
+        let is_zipped = name.ends_with(".gz");
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         match name.rsplit_once('.') {
+            Some((_, extension @ ("parquet" | "npz"))) if is_zipped => {
+                let error = InputError::in_file(
+                    path,
+                    format!("a .{extension} file is compressed inside, not zipped as a whole"),
+                );
+                Err(error.hint("unzip it with gunzip").into())
+            }
+            Some((_, "parquet")) => Ok(Self::Parquet),
+            Some((_, "npz")) => Ok(Self::Npz),
+            Some((_, "svm" | "libsvm" | "svmlight")) => Ok(Self::Svmlight),
+            Some((_, "mtx")) => Ok(Self::MatrixMarket),
             Some((_, "npy")) => Ok(Self::Npy),
             Some((_, "csv")) => Ok(Self::Csv),
             Some((_, "tsv")) => Ok(Self::Tsv),
@@ -47,7 +74,11 @@ impl Format {
 pub(crate) fn data_name(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut stem = name.as_str();
-    for extension in [".gz", ".npy", ".csv", ".tsv", ".txt"] {
+    // of a pattern, what all its files have in common
+    if is_pattern(path) {
+        stem = stem.split(PATTERN).next().unwrap_or_default().trim_end_matches(['-', '_', '.']);
+    }
+    for extension in EXTENSIONS {
         let cut = stem.len().saturating_sub(extension.len());
         if stem.get(cut..).is_some_and(|end| end.eq_ignore_ascii_case(extension)) {
             stem = &stem[..cut];
@@ -56,17 +87,56 @@ pub(crate) fn data_name(path: &Path) -> String {
     if stem.is_empty() { "data".into() } else { stem.into() }
 }
 
-/// The paths with each folder replaced by its data files in order of their names.
-pub(crate) fn expand_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// The files that the paths stand for: of a folder its data files, of a pattern the files that it fits, each in order of their names.
+pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
-        if path.is_dir() {
+        // a name may have such letters in it
+        if is_pattern(path) && !path.exists() {
+            for path in matches(path)? {
+                files.extend(if path.is_dir() { data_files(&path)? } else { vec![path] });
+            }
+        } else if path.is_dir() {
             files.extend(data_files(path)?);
         } else {
+            check_no_address(path)?;
             files.push(path.clone());
         }
     }
     Ok(files)
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(PATTERN)
+}
+
+fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
+    let wrong = |problem: String, hint: &str| InputError::in_file(pattern, problem).hint(hint);
+    let text = pattern.to_str().ok_or_else(|| wrong("the pattern is not UTF-8".into(), "name the files one by one"))?;
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
+    let found = glob::glob_with(text, options).map_err(|error| {
+        wrong(format!("is no pattern: {error}"), "use *, ? and [abc], or name the files one by one")
+    })?;
+    let files = found
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| InputError::in_file(error.path(), format!("the folder cannot be read: {}", error.error())))?;
+    if files.is_empty() {
+        return Err(
+            wrong("no file fits the pattern".into(), "check the path; it is taken from the current folder").into()
+        );
+    }
+    Ok(files)
+}
+
+/// An address is no file.
+fn check_no_address(path: &Path) -> Result<(), InputError> {
+    match path.to_str().and_then(|text| text.split_once("://")) {
+        Some((scheme, _)) if !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            let error = InputError::in_file(path, format!("found a {scheme}:// address, expected a file"));
+            Err(error.hint("download it first, or mount the store as a folder"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn data_files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -105,13 +175,26 @@ mod tests {
         assert_eq!(format("B.CSV.GZ"), Some(Format::Csv));
         assert_eq!(format("x.y.tsv"), Some(Format::Tsv));
         assert_eq!(format("docword.nips.txt.gz"), Some(Format::Docword));
-        assert_eq!([format("vocab.nips.txt"), format("x.parquet"), format("csv"), format("x.gz")], [None; 4]);
+        assert_eq!([format("x.snappy.parquet"), format("X.NPZ")], [Some(Format::Parquet), Some(Format::Npz)]);
+        assert_eq!(["a.svm", "a.libsvm", "a.svmlight.gz"].map(format), [Some(Format::Svmlight); 3]);
+        assert_eq!(format("a.mtx.gz"), Some(Format::MatrixMarket));
+        assert_eq!(["vocab.nips.txt", "x.orc", "csv", "x.gz", "x.parquet.gz", "x.npz.gz"].map(format), [None; 6]);
     }
 
     #[test]
     fn a_data_set_is_named_without_folder_and_extensions() {
-        let names = ["a/iris.csv", "docword.reuters.txt.gz", "X.NPY", "runs/shards", "..", "ä.gz"];
-        let expected = ["iris", "docword.reuters", "X", "shards", "data", "ä"];
+        let names = [
+            "a/iris.csv",
+            "docword.reuters.txt.gz",
+            "X.NPY",
+            "runs/shards",
+            "..",
+            "ä.gz",
+            "x.parquet",
+            "a/part-*.csv",
+            "*",
+        ];
+        let expected = ["iris", "docword.reuters", "X", "shards", "data", "ä", "x", "part", "data"];
         assert_eq!(names.map(|name| data_name(Path::new(name))), expected);
     }
 
@@ -122,7 +205,26 @@ mod tests {
             fs::write(folder.path().join(name), "1\n").unwrap();
         }
         fs::create_dir(folder.path().join("sub.csv")).unwrap();
-        let files = expand_folders(&[folder.path().into(), "c.npy".into()]).unwrap();
+        let files = expand(&[folder.path().into(), "c.npy".into()]).unwrap();
         assert_eq!(files, [folder.path().join("a.csv.gz"), folder.path().join("b.csv"), "c.npy".into()]);
+    }
+
+    #[test]
+    fn a_pattern_is_the_files_that_it_fits_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["part-2.csv", "part-1.csv", "other.csv", ".part-0.csv", "[x].csv"] {
+            fs::write(path(name), "1\n").unwrap();
+        }
+        assert_eq!(expand(&[path("part-*.csv")]).unwrap(), [path("part-1.csv"), path("part-2.csv")]);
+        assert_eq!(expand(&[path("*part-?.csv")]).unwrap(), [path("part-1.csv"), path("part-2.csv")]);
+        assert_eq!(expand(&[path("[x].csv")]).unwrap(), [path("[x].csv")], "a file of that name comes first");
+        let refused = |name: &str, part: &str| {
+            let error = expand(&[path(name)]).unwrap_err();
+            assert!(error.to_string().contains(part) && error.hint().is_some(), "{error}");
+        };
+        refused("none-*.csv", "no file fits the pattern");
+        refused("a***.csv", "is no pattern");
+        assert!(expand(&["s3://bucket/x.npy".into()]).unwrap_err().to_string().contains("found a s3:// address"));
     }
 }

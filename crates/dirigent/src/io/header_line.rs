@@ -9,7 +9,8 @@ use std::path::Path;
 
 use crate::error::Result;
 
-use super::delimited::{is_missing, number};
+use super::delimited::is_missing;
+use super::number::number;
 use super::records::{Record, Records, text};
 use super::selection::{ColumnNames, Header};
 use super::source;

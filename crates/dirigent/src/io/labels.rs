@@ -55,7 +55,13 @@ pub fn read_labels(path: &Path) -> Result<Truth> {
         Ok(Format::Npy) => npy::read_labels(path, &mut truth)?,
         Ok(Format::Csv) => read_column(path, b',', &mut truth)?,
         Ok(Format::Tsv) => read_column(path, b'\t', &mut truth)?,
-        Ok(Format::Docword) | Err(_) => read_lines(path, &mut truth)?,
+        Ok(Format::Parquet | Format::Npz) => {
+            let error = InputError::in_file(path, "labels are not read from .parquet and .npz");
+            return Err(error
+                .hint("save them as .npy, or as text with one label a line; or give --label-column of the data")
+                .into());
+        }
+        Ok(Format::Docword | Format::Svmlight | Format::MatrixMarket) | Err(_) => read_lines(path, &mut truth)?,
     }
     if truth.labels.is_empty() {
         return Err(source::empty(path).into());

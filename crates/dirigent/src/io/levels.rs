@@ -25,6 +25,8 @@ pub(crate) struct Levels {
 pub(crate) enum Origin {
     /// Its first cell is no number.
     Found,
+    /// The file's types say so.
+    Declared,
     /// Somebody says so.
     Asked,
     /// It was one in the fit, whose levels are all there are.
@@ -94,7 +96,8 @@ impl Levels {
             });
         }
         let is_varied = self.names.len() as u64 > self.n_cells / 2;
-        let is_too_many = self.origin == Origin::Found && self.n_cells > FEW_CELLS && is_varied;
+        let is_too_many =
+            matches!(self.origin, Origin::Found | Origin::Declared) && self.n_cells > FEW_CELLS && is_varied;
         is_too_many.then(|| self.too_many(column))
     }
 

@@ -1,8 +1,9 @@
-//! Files in: tables of numbers, sparse counts and labels.
+//! Files in: tables of numbers, sparse rows and labels.
 //!
 //! [`DataSet::open`] is the door. Each format has a module of its own that turns one file into a
 //! [`Table`](crate::rows::Table); none trusts a length that the file merely claims.
 
+mod cells;
 mod columns;
 mod data_set;
 mod delimited;
@@ -10,15 +11,22 @@ mod docword;
 mod draws;
 mod fitted_columns;
 mod format;
+mod grid;
 mod header_line;
 pub mod labels;
 mod levels;
 pub mod mapped;
+mod matrix_market;
 pub(crate) mod npy;
+mod npz;
+mod number;
 mod pairs;
+mod parquet;
 mod records;
 mod selection;
 pub(crate) mod source;
+mod sparse;
+mod svmlight;
 pub mod synthetic;
 #[cfg(test)]
 pub(crate) mod test_files;

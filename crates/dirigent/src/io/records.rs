@@ -3,7 +3,7 @@
 //! Lines are counted here and not by the `csv` crate, whose count is behind after blank lines and `\r\n`; the crate takes
 //! quoted records apart.
 
-use std::ops::Range;
+use std::ops::{Index, Range};
 use std::path::Path;
 
 use crate::error::{InputError, Result};
@@ -16,7 +16,63 @@ pub(crate) struct Record {
     /// The line where it begins, from 1.
     pub(crate) line: u64,
     /// Its cells, without the quotes around them.
-    pub(crate) cells: csv::ByteRecord,
+    pub(crate) cells: RecordCells,
+}
+
+/// The cells of a record, in one piece of text.
+#[derive(Debug, Default)]
+pub(crate) struct RecordCells {
+    text: Vec<u8>,
+    places: Vec<Range<usize>>,
+}
+
+impl RecordCells {
+    /// The number of cells.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// All cells.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.places.iter().map(|place| &self.text[place.clone()])
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.places.clear();
+    }
+
+    fn push(&mut self, cell: &[u8]) {
+        let start = self.text.len();
+        self.text.extend_from_slice(cell);
+        self.places.push(start..self.text.len());
+    }
+
+    /// Takes a line apart. Whether it could be done: a line with quotes has to be looked at more closely.
+    fn split(&mut self, line: &[u8], delimiter: u8) -> bool {
+        self.clear();
+        self.text.extend_from_slice(line);
+        let mut start = 0;
+        for (ix, &byte) in line.iter().enumerate() {
+            if byte == b'"' {
+                return false;
+            }
+            if byte == delimiter {
+                self.places.push(start..ix);
+                start = ix + 1;
+            }
+        }
+        self.places.push(start..line.len());
+        true
+    }
+}
+
+impl Index<usize> for RecordCells {
+    type Output = [u8];
+
+    fn index(&self, ix: usize) -> &[u8] {
+        &self.text[self.places[ix].clone()]
+    }
 }
 
 /// The records of a file, all with the same number of cells.
@@ -25,7 +81,9 @@ pub(crate) struct Record {
 pub(crate) struct Records {
     lines: Lines,
     delimiter: u8,
+    /// A record with quotes, before and after it is taken apart.
     text: Vec<u8>,
+    quoted: csv::ByteRecord,
     n_cells: Option<usize>,
     n_leading_blanks: u64,
     /// Blank lines that are still to be given out as empty cells, before the record that was read behind them.
@@ -37,8 +95,17 @@ impl Records {
     /// The records of the file at `path`.
     pub(crate) fn open(path: &Path, delimiter: u8) -> Result<Self> {
         let lines = Lines::open(path)?;
-        let (n_cells, text, behind_blanks) = (None, Vec::new(), None);
-        Ok(Self { lines, delimiter, text, n_cells, n_leading_blanks: 0, blanks: 0..0, behind_blanks })
+        let (text, quoted) = (Vec::new(), csv::ByteRecord::new());
+        Ok(Self {
+            lines,
+            delimiter,
+            text,
+            quoted,
+            n_cells: None,
+            n_leading_blanks: 0,
+            blanks: 0..0,
+            behind_blanks: None,
+        })
     }
 
     /// The blank lines before the first record.
@@ -54,7 +121,7 @@ impl Records {
         if let Some(line) = self.blanks.next() {
             record.line = line;
             record.cells.clear();
-            record.cells.push_field(b"");
+            record.cells.push(b"");
         } else if let Some(behind) = self.behind_blanks.take() {
             *record = behind;
         }
@@ -64,20 +131,21 @@ impl Records {
     /// Reads the next record that is no blank line, and puts it aside where blank lines come first.
     fn read_ahead(&mut self, record: &mut Record) -> Result<bool> {
         let after = self.lines.number() + 1;
+        let is_split;
         loop {
             let Some(line) = self.lines.advance()? else { return Ok(false) };
             if line.iter().any(|byte| *byte != b' ') {
-                self.text.clear();
-                self.text.extend_from_slice(line);
+                is_split = record.cells.split(line, self.delimiter);
+                if !is_split {
+                    self.text.clear();
+                    self.text.extend_from_slice(line);
+                }
                 break;
             }
         }
         record.line = self.lines.number();
-        record.cells.clear();
-        if self.text.contains(&b'"') {
+        if !is_split {
             self.split_quoted(record)?;
-        } else {
-            self.text.split(|byte| *byte == self.delimiter).for_each(|cell| record.cells.push_field(cell));
         }
         self.check_length(record)?;
         match self.n_cells {
@@ -106,7 +174,9 @@ impl Records {
         // the record is known to end where the text ends, whatever carriage returns are in it
         builder.has_headers(false).delimiter(self.delimiter).terminator(csv::Terminator::Any(b'\n'));
         let mut reader = builder.from_reader(self.text.as_slice());
-        reader.read_byte_record(&mut record.cells).expect("bytes in memory can be read");
+        reader.read_byte_record(&mut self.quoted).expect("bytes in memory can be read");
+        record.cells.clear();
+        self.quoted.iter().for_each(|cell| record.cells.push(cell));
         Ok(())
     }
 

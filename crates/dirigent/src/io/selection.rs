@@ -126,6 +126,24 @@ impl Selection {
         *self == Self { header: self.header, ..Self::default() }
     }
 
+    /// Refuses columns to choose, where `what` there is has none.
+    pub(crate) fn refuse_columns(&self, file: &Path, what: &str) -> Result<(), InputError> {
+        if self.columns.is_none() && self.exclude.is_empty() && self.text_columns.is_empty() {
+            return Ok(());
+        }
+        let error = InputError::in_file(file, format!("{what} have no columns to choose from"));
+        Err(error.hint("leave --columns, --exclude and --column-family out"))
+    }
+
+    /// Refuses a column of labels, where there can be none.
+    pub(crate) fn refuse_labels(&self, file: &Path) -> Result<(), InputError> {
+        if self.label_column.is_none() {
+            return Ok(());
+        }
+        let error = InputError::in_file(file, "there is no column of labels");
+        Err(error.hint("leave --label-column out; labels come with --truth FILE"))
+    }
+
     /// Finds the columns in a file.
     pub(crate) fn choose(&self, file: &Path, columns: &ColumnNames) -> Result<Chosen> {
         let index = columns.index(file)?;

@@ -88,6 +88,9 @@ pub struct DataRecord<'a> {
     /// The levels of columns that hold text: for the model file.
     #[serde(skip)]
     pub levels: &'a [Option<Vec<String>>],
+    /// Whether sparse text files number their columns from 0: for the model file.
+    #[serde(skip)]
+    pub numbered_from_zero: bool,
     /// What was done to the columns before the fit.
     pub transform: Option<TransformRecord>,
     /// Where the true labels came from: a file, or a column.
@@ -129,6 +132,7 @@ impl<'a> DataRecord<'a> {
                 header: selection.header,
             },
             levels: data.levels(),
+            numbered_from_zero: data.numbered_from_zero(),
             transform: None,
             truth: None,
             made_by: None,
@@ -152,6 +156,7 @@ impl DataRecord<'_> {
                 header,
             },
             levels: if has_text { self.levels.to_vec() } else { Vec::new() },
+            numbered_from_zero: self.numbered_from_zero,
         }
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::io::Selection;
 use crate::io::test_files::{Files, npy, open, rows};
 
 #[test]

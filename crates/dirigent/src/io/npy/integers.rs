@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{InputError, Result};
 use crate::rows::Cells;
 
-use super::cells::exact;
+use super::convert::exact;
 use super::header::{self, Kind};
 use super::{Array, Mapped, source};
 
@@ -15,7 +15,7 @@ pub(crate) fn read_integers(path: &Path) -> Result<(usize, Cells<u32>)> {
     let header = header::read(path, &mut reader)?;
     let array = Array::new(path, &header)?;
     let number = header.number;
-    if number.kind == Kind::Float || number.width != 4 || header.shape.len() != 2 || array.is_by_column() {
+    if number.kind == Kind::Float || number.width != 4 || header.shape.len() != 2 || array.grid().is_by_column() {
         let problem = format!(
             "found {} dimension(s) of {} bytes a cell, expected a table of 32-bit whole numbers in C order",
             header.shape.len(),

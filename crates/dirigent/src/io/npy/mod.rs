@@ -4,33 +4,34 @@
 //! converted. The claimed shape is compared with the file's length before anything is allocated; of a zipped file, whose
 //! length is unknown, no more is held than was really read.
 
-mod cells;
+mod convert;
 mod header;
+mod inside;
 mod integers;
 mod stored;
 
+pub(crate) use inside::{columns_inside, read_indices, read_table, read_vector};
 pub(crate) use stored::{StoredArray, StoredNumbers, read_stored};
 
-use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 
 use crate::error::{InputError, Result};
 use crate::rows::{Cells, Table};
 
-use super::columns::{ColumnKind, Columns};
+use super::cells::{self, Cell};
+use super::columns::Columns;
+use super::grid::{Grid, LARGEST_LABEL};
 use super::labels::TruthBuilder;
 use super::mapped::Mapped;
-use super::selection::{Chosen, ColumnNames, Selection};
+use super::selection::Selection;
 use super::source;
-use cells::{Cell, first_not_finite, to_f32, to_f64};
+use convert::{to_f32, to_f64};
 use header::{Header, Kind};
 
 pub(crate) use integers::read_integers;
 
 const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
-/// Beyond this a double no longer tells whole numbers apart.
-const LARGEST_LABEL: f64 = (1u64 << 53) as f64;
 
 /// Reads a table; the labels, if asked for, are added to `truth`.
 pub(crate) fn read(
@@ -44,10 +45,10 @@ pub(crate) fn read(
     let array = Array::new(path, &header)?;
     if (header.number.kind, header.number.width) == (Kind::Float, 4) {
         let cells = array.cells(&mut reader, to_f32(header.number))?;
-        array.table(cells, selection, columns, truth)
+        array.grid().table(cells, selection, columns, truth)
     } else {
         let cells = array.cells(&mut reader, to_f64(header.number))?;
-        array.table(cells, selection, columns, truth)
+        array.grid().table(cells, selection, columns, truth)
     }
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn read_labels(path: &Path, truth: &mut TruthBuilder) -> Result<()> {
             let error = InputError::in_file(path, format!("found {label}, expected a whole number below 2⁵³ as label"));
             return Err(error.at_row(row_ix + 1).hint("save labels as integers").into());
         }
-        truth.push(&label_name(*label));
+        truth.push(&cells::name(*label));
     }
     Ok(())
 }
@@ -87,19 +88,22 @@ struct Array<'a> {
 
 impl<'a> Array<'a> {
     fn new(path: &'a Path, header: &'a Header) -> Result<Self> {
-        let (n_rows, n_columns) = sides(path, &header.shape)?;
-        let Some(n_bytes) = n_rows.checked_mul(n_columns).and_then(|cells| cells.checked_mul(header.number.width))
-        else {
-            return Err(absurd(path, &header.shape).into());
-        };
-        let array = Self { path, header, n_rows, n_columns, n_bytes };
+        let array = Self::of_stream(path, header)?;
         if !source::is_zipped(path) {
             let found = source::open(path)?.1.saturating_sub(header.data_start as u64);
-            if found != n_bytes as u64 {
+            if found != array.n_bytes as u64 {
                 return Err(array.wrong_length(Some(found)).into());
             }
         }
         Ok(array)
+    }
+
+    /// The same where the length is known only when it was read.
+    fn of_stream(path: &'a Path, header: &'a Header) -> Result<Self> {
+        let (n_rows, n_columns) = sides(path, &header.shape)?;
+        let n_bytes = n_rows.checked_mul(n_columns).and_then(|cells| cells.checked_mul(header.number.width));
+        let n_bytes = n_bytes.ok_or_else(|| absurd(path, &header.shape))?;
+        Ok(Self { path, header, n_rows, n_columns, n_bytes })
     }
 
     /// What to say when there are not `n_bytes` bytes of cells but `found`, or more than can be told.
@@ -146,99 +150,10 @@ impl<'a> Array<'a> {
         }
     }
 
-    fn table<T: Cell>(
-        &self,
-        cells: Cells<T>,
-        selection: &Selection,
-        columns: &mut Columns,
-        truth: &mut TruthBuilder,
-    ) -> Result<Table> {
-        let (mut table, chosen) = if selection.is_everything() && !self.is_by_column() {
-            (cells, None)
-        } else {
-            let chosen = selection.choose(self.path, &ColumnNames::numbered(self.n_columns))?;
-            self.push_labels(cells.as_slice(), &chosen, truth)?;
-            (Cells::Owned(self.arrange(cells.as_slice(), &chosen.columns)), Some(chosen))
-        };
-        let n_columns = chosen.as_ref().map_or(self.n_columns, |chosen| chosen.columns.len());
-        columns.begin(self.path, n_columns, None, chosen.as_ref().map_or(&[], |chosen| &chosen.text))?;
-        let mut is_whole = first_not_finite(table.as_slice()).is_none();
-        let infinite = |cells: &[T]| cells.iter().position(|cell| cell.to_f64().is_infinite());
-        if let Some(ix) = (!is_whole).then(|| infinite(table.as_slice())).flatten() {
-            let (row_ix, column_ix) = (ix / n_columns, ix % n_columns);
-            let name = chosen.map_or_else(|| (column_ix + 1).to_string(), |chosen| chosen.names[column_ix].clone());
-            return Err(self.infinite(table.as_slice()[ix], row_ix, name).into());
-        }
-        if columns.has_text() {
-            table = Cells::Owned(with_levels(table.as_slice(), n_columns, columns)?);
-            is_whole = first_not_finite(table.as_slice()).is_none();
-        }
-        let mut missing = vec![0; n_columns];
-        if !is_whole {
-            for row in table.as_slice().chunks_exact(n_columns) {
-                row.iter().zip(&mut missing).for_each(|(cell, missing)| *missing += u64::from(!cell.is_finite()));
-            }
-        }
-        for (column, missing) in missing.into_iter().enumerate() {
-            columns.add_missing(column, missing);
-            if missing < self.n_rows as u64 && matches!(columns.kind(column), ColumnKind::Unknown) {
-                *columns.kind(column) = ColumnKind::Number;
-            }
-        }
-        Ok(T::table(n_columns, table))
+    fn grid(&self) -> Grid<'a> {
+        let Self { path, n_rows, n_columns, .. } = *self;
+        Grid { path, n_rows, n_columns, by_column: self.header.fortran_order }
     }
-
-    fn is_by_column(&self) -> bool {
-        self.header.fortran_order && self.n_columns > 1 && self.n_rows > 1
-    }
-
-    fn position(&self, row_ix: usize, column_ix: usize) -> usize {
-        if self.is_by_column() { column_ix * self.n_rows + row_ix } else { row_ix * self.n_columns + column_ix }
-    }
-
-    /// The chosen columns, row after row.
-    fn arrange<T: Cell>(&self, cells: &[T], columns: &[usize]) -> Vec<T> {
-        let mut rows = Vec::with_capacity(self.n_rows * columns.len());
-        for row_ix in 0..self.n_rows {
-            rows.extend(columns.iter().map(|&column_ix| cells[self.position(row_ix, column_ix)]));
-        }
-        rows
-    }
-
-    fn push_labels<T: Cell>(&self, cells: &[T], chosen: &Chosen, truth: &mut TruthBuilder) -> Result<()> {
-        let Some(column_ix) = chosen.label else { return Ok(()) };
-        for row_ix in 0..self.n_rows {
-            let label = cells[self.position(row_ix, column_ix)];
-            if !label.is_finite() || label.to_f64().abs() >= LARGEST_LABEL {
-                let error = InputError::in_file(self.path, format!("found {label}, expected a label below 2⁵³"));
-                return Err(error.at_row(row_ix + 1).at_column((column_ix + 1).to_string()).into());
-            }
-            truth.push(&label_name(label));
-        }
-        Ok(())
-    }
-
-    fn infinite(&self, cell: impl Display, row_ix: usize, column: String) -> InputError {
-        let hint = format!("write NaN for a missing value, or leave the column out with --exclude {column}");
-        let problem = format!("found {cell}, expected a finite number");
-        InputError::in_file(self.path, problem).at_row(row_ix + 1).at_column(column).hint(hint)
-    }
-}
-
-/// The cells, in text columns with the number of the level instead of the number that was its text.
-fn with_levels<T: Cell>(cells: &[T], n_columns: usize, columns: &mut Columns) -> Result<Vec<T>> {
-    let mut cells = cells.to_vec();
-    for row in cells.chunks_exact_mut(n_columns) {
-        for (column, cell) in row.iter_mut().enumerate() {
-            if let ColumnKind::Text(levels) = columns.kind(column)
-                && cell.is_finite()
-            {
-                let level = levels.number(&label_name(*cell)).ok_or_else(|| columns.too_many_levels(column))?;
-                *cell = T::of_level(level);
-            }
-        }
-    }
-    Ok(cells)
 }
 
 /// Rows and columns, as claimed.
@@ -265,11 +180,6 @@ fn sides(path: &Path, shape: &[u64]) -> Result<(usize, usize), InputError> {
 fn absurd(path: &Path, shape: &[u64]) -> InputError {
     let problem = format!("the header claims the shape {}, more than fits in memory", shape_text(shape));
     InputError::in_file(path, problem).hint(DAMAGED)
-}
-
-/// Zero has two floats, but is one class.
-fn label_name<T: Cell>(label: T) -> String {
-    if label.to_f64() == 0.0 { "0".into() } else { label.to_string() }
 }
 
 fn shape_text(shape: &[u64]) -> String {

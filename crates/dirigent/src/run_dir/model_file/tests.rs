@@ -19,6 +19,7 @@ fn gaussian() -> FittedModel {
             names: Some(vec!["x".into(), "y".into()]),
             selection: Selection { label_column: Some("class".into()), ..Selection::default() },
             levels: Vec::new(),
+            numbered_from_zero: false,
         },
         transform: None,
         components: vec![stats(3, [0.1 + 0.2, -1e-300]), stats(2, [1e17, 5.0])],
@@ -67,7 +68,13 @@ fn multinomial() -> FittedModel {
     FittedModel {
         model: Model::Multinomial(Multinomial { smoothing: 0.3, n_words: 5 }),
         alpha: 1.0,
-        columns: FittedColumns { n_columns: 5, names: None, selection: Selection::default(), levels: Vec::new() },
+        columns: FittedColumns {
+            n_columns: 5,
+            names: None,
+            selection: Selection::default(),
+            levels: Vec::new(),
+            numbered_from_zero: false,
+        },
         transform: None,
         // the total is the last coordinate; a component of empty documents has none
         components: vec![stats(4, &[(0, 2), (4, 70_000), (5, 70_002)]), stats(1, &[(1, 1), (5, 1)]), stats(1, &[])],

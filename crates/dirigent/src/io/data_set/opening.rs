@@ -1,0 +1,192 @@
+//! Opening files: each by its format, and then what can be told from all of them only.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{InputError, Result};
+use crate::rows::{Cells, Table};
+
+use super::{DataFile, DataSet, is_counts};
+use crate::io::columns::Columns;
+use crate::io::grid::Grid;
+use crate::io::labels::TruthBuilder;
+use crate::io::sparse::SparseRows;
+use crate::io::{Format, Selection, delimited, docword, format, matrix_market, npy, npz, parquet, source, svmlight};
+
+/// What a file holds.
+pub(crate) enum Loaded {
+    /// A table.
+    Table(Table),
+    /// Rows that become counts or dense numbers, once all files were read.
+    Sparse(SparseRows),
+}
+
+impl Loaded {
+    fn n_rows(&self) -> usize {
+        match self {
+            Self::Table(table) => table.n_rows(),
+            Self::Sparse(rows) => rows.n_rows(),
+        }
+    }
+}
+
+/// A file and what it holds.
+struct Part {
+    file: DataFile,
+    loaded: Loaded,
+}
+
+impl DataSet {
+    /// Opens files, in the given order. A folder stands for its data files in order of their names, a pattern such as `part-*.csv` for the
+    /// files that it fits.
+    pub fn open(paths: &[PathBuf], selection: &Selection) -> Result<Self> {
+        Self::open_with(paths, selection, &mut Columns::default())
+    }
+
+    /// The same, where something is known of the columns already.
+    pub(crate) fn open_with(paths: &[PathBuf], selection: &Selection, columns: &mut Columns) -> Result<Self> {
+        let Some(first) = paths.first() else {
+            return Err(InputError::new("no data given").hint("name a file or a folder").into());
+        };
+        let mut truth = TruthBuilder::default();
+        let mut parts = Vec::new();
+        for path in format::expand(paths)? {
+            let part = load(path, selection, columns, &mut truth)?;
+            check_kind(&parts, &part)?;
+            parts.push(part);
+        }
+        let mut data = Self::without_rows(format::data_name(first));
+        data.settle(parts, columns)?;
+        columns.check_levels()?;
+        data.truth = selection.label_column.is_some().then(|| truth.finish());
+        data.column_names = columns.names().map(<[String]>::to_vec);
+        (data.missing, data.levels) = (columns.missing().to_vec(), columns.levels());
+        Ok(data)
+    }
+
+    /// Takes the parts over, sparse rows as what they are.
+    fn settle(&mut self, parts: Vec<Part>, columns: &mut Columns) -> Result<()> {
+        let numbering = Numbering::of(&parts, columns)?;
+        self.numbered_from_zero = numbering.from_zero;
+        for Part { file, loaded } in parts {
+            let table = match loaded {
+                Loaded::Table(table) => table,
+                Loaded::Sparse(rows) if numbering.is_counts => {
+                    rows.into_counts(numbering.n_columns, numbering.from_zero)
+                }
+                Loaded::Sparse(rows) => dense(&file.path, rows, &numbering, columns)?,
+            };
+            self.files.push(file);
+            self.tables.push(Arc::new(table));
+        }
+        Ok(())
+    }
+}
+
+fn load(path: PathBuf, selection: &Selection, columns: &mut Columns, truth: &mut TruthBuilder) -> Result<Part> {
+    let (_, bytes) = source::open(&path)?;
+    let format = Format::of_path(&path)?;
+    let loaded = match format {
+        Format::Npy => Loaded::Table(npy::read(&path, selection, columns, truth)?),
+        Format::Csv => Loaded::Table(delimited::read(&path, b',', selection, columns, truth)?),
+        Format::Tsv => Loaded::Table(delimited::read(&path, b'\t', selection, columns, truth)?),
+        Format::Parquet => Loaded::Table(parquet::read(&path, selection, columns, truth)?),
+        Format::Docword => Loaded::Table(docword::read(&path, selection)?),
+        Format::Svmlight => Loaded::Sparse(svmlight::read(&path, selection, truth)?),
+        Format::MatrixMarket => matrix_market::read(&path, selection, columns, truth)?,
+        Format::Npz => npz::read(&path, selection, columns, truth)?,
+    };
+    let n_rows = loaded.n_rows();
+    Ok(Part { file: DataFile { path, format, n_rows, bytes }, loaded })
+}
+
+fn tables(parts: &[Part]) -> impl Iterator<Item = (&Path, &Table)> {
+    parts.iter().filter_map(|part| match &part.loaded {
+        Loaded::Table(table) => Some((part.file.path.as_path(), table)),
+        Loaded::Sparse(_) => None,
+    })
+}
+
+fn sparse_rows(parts: &[Part]) -> impl Iterator<Item = (&Path, &SparseRows)> {
+    parts.iter().filter_map(|part| match &part.loaded {
+        Loaded::Table(_) => None,
+        Loaded::Sparse(rows) => Some((part.file.path.as_path(), rows)),
+    })
+}
+
+/// Counts and dense tables are not one data set, nor are different numbers of columns.
+fn check_kind(parts: &[Part], part: &Part) -> Result<(), InputError> {
+    let (Some((first, expected)), Loaded::Table(found)) = (tables(parts).next(), &part.loaded) else { return Ok(()) };
+    let kind = |table| if is_counts(table) { "word counts" } else { "a dense table" };
+    if is_counts(found) != is_counts(expected) {
+        return Err(differs(&part.file.path, kind(found).into(), kind(expected).into(), first));
+    }
+    let (found, expected) = (found.n_columns(), expected.n_columns());
+    if found != expected {
+        return Err(differs(&part.file.path, source::counted(found, "column"), expected.to_string(), first));
+    }
+    Ok(())
+}
+
+fn differs(path: &Path, found: String, expected: String, first: &Path) -> InputError {
+    let problem = format!("found {found}, expected {expected} as in {}", first.display());
+    InputError::in_file(path, problem).hint("the files of one data set have the same columns")
+}
+
+/// What sparse rows are, as all files tell.
+struct Numbering {
+    is_counts: bool,
+    from_zero: bool,
+    n_columns: usize,
+}
+
+impl Numbering {
+    fn of(parts: &[Part], columns: &Columns) -> Result<Self, InputError> {
+        let from_zero =
+            columns.numbered_from_zero() || sparse_rows(parts).any(|(_, rows)| rows.has_column_zero() == Some(true));
+        let not_counts = sparse_rows(parts).find(|(_, rows)| !rows.is_counts());
+        let is_counts = match (tables(parts).next(), not_counts) {
+            (None, not_counts) => not_counts.is_none(),
+            (Some((_, table)), None) => is_counts(table),
+            (Some((first, table)), Some((path, _))) if is_counts(table) => {
+                return Err(differs(path, "numbers that are no counts".into(), "word counts".into(), first));
+            }
+            (Some(_), Some(_)) => false,
+        };
+        Ok(Self { is_counts, from_zero, n_columns: n_columns(parts, columns, from_zero)? })
+    }
+}
+
+/// The columns of the first file that says how many it has, or else as many as there are in all.
+fn n_columns(parts: &[Part], columns: &Columns, from_zero: bool) -> Result<usize, InputError> {
+    let said = |part: &Part| match &part.loaded {
+        Loaded::Table(table) => Some((part.file.path.clone(), table.n_columns())),
+        Loaded::Sparse(rows) => rows.declared().map(|n_columns| (part.file.path.clone(), n_columns)),
+    };
+    let Some((first, expected)) = parts.iter().find_map(said) else {
+        let seen = sparse_rows(parts).map(|(_, rows)| rows.n_columns_seen(from_zero));
+        let n_columns = seen.max().unwrap_or(0).max(columns.n_columns_of_fit().unwrap_or(0));
+        return if n_columns > 0 {
+            Ok(n_columns)
+        } else {
+            let error = InputError::in_file(&parts[0].file.path, "zero columns: no row has an entry");
+            Err(error.hint("was the right data saved?"))
+        };
+    };
+    for (path, rows) in sparse_rows(parts) {
+        let found = rows.n_columns_seen(from_zero);
+        if found > expected || rows.declared().is_some_and(|declared| declared != expected) {
+            return Err(differs(path, source::counted(found, "column"), expected.to_string(), &first));
+        }
+    }
+    Ok(expected)
+}
+
+/// Sparse rows with their zeros.
+fn dense(path: &Path, rows: SparseRows, numbering: &Numbering, columns: &mut Columns) -> Result<Table> {
+    let (n_rows, n_columns) = (rows.n_rows(), numbering.n_columns);
+    let cells = rows.into_cells(n_columns, numbering.from_zero);
+    let cells = cells.map_err(|error| InputError { file: Some(path.into()), ..error })?;
+    let grid = Grid { path, n_rows, n_columns, by_column: false };
+    grid.table(Cells::Owned(cells), &Selection::default(), columns, &mut TruthBuilder::default())
+}

@@ -1,0 +1,392 @@
+//! `.parquet`: typed columns with names, read some rows at a time.
+//!
+//! Numbers are numbers, booleans 0 and 1, texts levels, nothing a missing cell. A column of lists, all of the same length, is as many columns: `name.0`,
+//! `name.1` and so on; it is chosen as a whole. If every chosen column is in single precision, so is the table.
+
+mod leaf;
+mod schema;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use ::parquet::basic::Compression;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+
+use crate::error::{Error, InputError, Result};
+use crate::rows::{Cells, Table};
+
+use super::cells::{self, Cell};
+use super::columns::{ColumnKind, Columns};
+use super::labels::TruthBuilder;
+use super::levels::{Levels, Origin};
+use super::selection::{Chosen, ColumnNames, Selection};
+use super::source;
+use leaf::{Batch, Leaf};
+use schema::{Field, Kind};
+
+const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
+/// Rows that are taken from each column in turn.
+const BATCH: usize = 2048;
+
+/// Reads a table; the labels, if asked for, are added to `truth`.
+pub(crate) fn read(
+    path: &Path,
+    selection: &Selection,
+    columns: &mut Columns,
+    truth: &mut TruthBuilder,
+) -> Result<Table> {
+    guarded(path, || {
+        let file = File::open(path)?;
+        let plan = file.plan(selection)?;
+        columns.begin(path, plan.chosen.columns.len(), Some(&plan.chosen.names), &plan.chosen.text)?;
+        if plan.is_single { file.table::<f32>(&plan, columns, truth) } else { file.table::<f64>(&plan, columns, truth) }
+    })
+}
+
+/// What the columns are called, those of lists one by one.
+pub(crate) fn columns(path: &Path) -> Result<ColumnNames> {
+    guarded(path, || Ok(ColumnNames::of_header(File::open(path)?.names()?.into_iter().map(|(name, _)| name).collect())))
+}
+
+/// The library checks much of what a damaged file can say, but not all: what it stumbles over is the file's fault.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(InputError::in_file(path, "cannot be read as a Parquet file").hint(DAMAGED).into()))
+}
+
+struct File<'a> {
+    path: &'a Path,
+    reader: SerializedFileReader<std::fs::File>,
+    fields: Vec<Field>,
+}
+
+/// An element of a column of the file.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    field_ix: usize,
+    element_ix: usize,
+}
+
+/// What is to be read.
+struct Plan {
+    chosen: Chosen,
+    /// The fields that are needed, each with the elements that are wanted and the data columns where they go.
+    sources: Vec<Source>,
+    label: Option<usize>,
+    is_single: bool,
+}
+
+struct Source {
+    field_ix: usize,
+    /// Elements of a list; 1 for what is none.
+    length: usize,
+    targets: Vec<(usize, usize)>,
+}
+
+impl<'a> File<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        let (file, _) = source::open(path)?;
+        let reader = SerializedFileReader::new(file).map_err(|error| unreadable(path, &error))?;
+        let fields = schema::fields(reader.metadata().file_metadata().schema_descr());
+        Ok(Self { path, reader, fields })
+    }
+
+    /// The columns, those of lists one by one.
+    fn names(&self) -> Result<Vec<(String, Element)>> {
+        let mut names = Vec::new();
+        for (field_ix, field) in self.fields.iter().enumerate() {
+            if field.is_list && !matches!(field.kind, Kind::Unsupported(_)) {
+                let element = |element_ix| (format!("{}.{element_ix}", field.name), Element { field_ix, element_ix });
+                names.extend((0..self.list_length(field)?).map(element));
+            } else {
+                names.push((field.name.clone(), Element { field_ix, element_ix: 0 }));
+            }
+        }
+        Ok(names)
+    }
+
+    /// The length of the first list of a column.
+    fn list_length(&self, field: &Field) -> Result<usize> {
+        for group_ix in 0..self.reader.num_row_groups() {
+            let mut leaf = self.leaf(group_ix, field)?;
+            for n_rows in batches(self.n_rows(group_ix)) {
+                let batch = leaf.read(n_rows).map_err(|error| self.in_column(field, &error))?;
+                if let Some(length) = batch.lengths.iter().flatten().next() {
+                    return Ok(*length);
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    fn plan(&self, selection: &Selection) -> Result<Plan> {
+        let (names, elements): (Vec<_>, Vec<_>) = self.names()?.into_iter().unzip();
+        let chosen = self.expanded(selection, &elements, &names).choose(self.path, &ColumnNames::of_header(names))?;
+        let mut sources: Vec<Source> = Vec::new();
+        for (column, &ix) in chosen.columns.iter().enumerate() {
+            let Element { field_ix, element_ix } = elements[ix];
+            self.check_supported(&self.fields[field_ix])?;
+            match sources.iter_mut().find(|source| source.field_ix == field_ix) {
+                Some(source) => source.targets.push((element_ix, column)),
+                None => {
+                    let length = elements.iter().filter(|element| element.field_ix == field_ix).count();
+                    sources.push(Source { field_ix, length, targets: vec![(element_ix, column)] });
+                }
+            }
+        }
+        let label = chosen.label.map(|ix| elements[ix].field_ix);
+        if let Some(field) = label.map(|field_ix| &self.fields[field_ix]) {
+            self.check_supported(field)?;
+            if field.is_list {
+                let error = InputError::in_file(self.path, "found lists, expected labels").at_column(&field.name);
+                return Err(error.hint("name a column with one value a row").into());
+            }
+        }
+        let is_single = sources.iter().all(|source| self.fields[source.field_ix].kind == Kind::Single);
+        Ok(Plan { chosen, sources, label, is_single })
+    }
+
+    /// The selection with the elements of a list where it names the list.
+    fn expanded(&self, selection: &Selection, elements: &[Element], names: &[String]) -> Selection {
+        let expand = |asked: &[String]| -> Vec<String> {
+            let mut expanded = Vec::new();
+            for name in asked {
+                match self.fields.iter().position(|field| field.is_list && field.name == *name) {
+                    Some(list) => {
+                        let of_list = elements.iter().zip(names).filter(|(element, _)| element.field_ix == list);
+                        expanded.extend(of_list.map(|(_, name)| name.clone()));
+                    }
+                    None => expanded.push(name.clone()),
+                }
+            }
+            expanded
+        };
+        Selection {
+            columns: selection.columns.as_deref().map(expand),
+            exclude: expand(&selection.exclude),
+            text_columns: expand(&selection.text_columns),
+            ..selection.clone()
+        }
+    }
+
+    fn check_supported(&self, field: &Field) -> Result<(), InputError> {
+        let Kind::Unsupported(what) = field.kind else { return Ok(()) };
+        let error = InputError::in_file(
+            self.path,
+            format!("holds {what}, expected numbers, booleans, text or lists of numbers"),
+        );
+        let hint = format!("leave it out with --exclude {}, or convert it before writing", field.name);
+        Err(error.at_column(&field.name).hint(hint))
+    }
+
+    /// How many rows a part of the file claims.
+    fn n_rows(&self, group_ix: usize) -> usize {
+        usize::try_from(self.reader.metadata().row_group(group_ix).num_rows()).unwrap_or(0)
+    }
+
+    fn leaf(&self, group_ix: usize, field: &Field) -> Result<Leaf> {
+        let chunk = self.reader.metadata().row_group(group_ix).column(field.leaf_ix);
+        let compression = chunk.compression();
+        use Compression::{GZIP, SNAPPY, UNCOMPRESSED, ZSTD};
+        if !matches!(compression, UNCOMPRESSED | SNAPPY | GZIP(_) | ZSTD(_)) {
+            let problem = format!("found the compression {compression}, expected snappy, gzip, zstd or none");
+            let error = InputError::in_file(self.path, problem).at_column(&field.name);
+            return Err(error.hint("write it again with another compression").into());
+        }
+        let group = self.reader.get_row_group(group_ix).map_err(|error| unreadable(self.path, &error))?;
+        let leaf = group
+            .get_column_reader(field.leaf_ix)
+            .and_then(|reader| Leaf::new(reader, field.kind, &chunk.column_descr_ptr()));
+        leaf.map_err(|error| self.in_column(field, &error))
+    }
+
+    fn table<T: Cell>(&self, plan: &Plan, columns: &mut Columns, truth: &mut TruthBuilder) -> Result<Table> {
+        let n_columns = plan.chosen.columns.len();
+        let mut rows = Rows { file: self, columns, cells: Vec::<T>::new(), n_columns, n_rows: 0 };
+        for group_ix in 0..self.reader.num_row_groups() {
+            let open = |field_ix: usize| self.leaf(group_ix, &self.fields[field_ix]);
+            let mut leaves = plan.sources.iter().map(|source| open(source.field_ix)).collect::<Result<Vec<_>>>()?;
+            let mut label = plan.label.map(open).transpose()?;
+            for n_rows in batches(self.n_rows(group_ix)) {
+                for (source, leaf) in plan.sources.iter().zip(&mut leaves) {
+                    let field = &self.fields[source.field_ix];
+                    let batch = leaf.read(n_rows).map_err(|error| self.in_column(field, &error))?;
+                    rows.put(source, field, batch, n_rows)?;
+                }
+                if let (Some(leaf), Some(field_ix)) = (&mut label, plan.label) {
+                    let field = &self.fields[field_ix];
+                    let batch = leaf.read(n_rows).map_err(|error| self.in_column(field, &error))?;
+                    self.push_labels(field, batch, rows.n_rows, truth)?;
+                }
+                rows.n_rows += n_rows;
+            }
+        }
+        if rows.n_rows == 0 {
+            return Err(InputError::in_file(self.path, "zero rows").hint("was the right table written?").into());
+        }
+        Ok(T::table(n_columns, Cells::Owned(rows.cells)))
+    }
+
+    fn push_labels(&self, field: &Field, batch: &Batch, first_row: usize, truth: &mut TruthBuilder) -> Result<()> {
+        let missing = |ix: usize| {
+            let error = InputError::in_file(self.path, "found nothing, expected a label").at_row(first_row + ix + 1);
+            error.at_column(&field.name).hint("give every row a label")
+        };
+        for (ix, text) in batch.texts.iter().enumerate() {
+            let text = text.as_ref().ok_or_else(|| missing(ix))?;
+            truth.push(self.text(field, text.data(), first_row + ix)?);
+        }
+        for (ix, &number) in batch.numbers.iter().enumerate() {
+            if !number.is_finite() {
+                return Err(missing(ix).into());
+            }
+            truth.push(&cells::name(number));
+        }
+        Ok(())
+    }
+
+    fn text<'b>(&self, field: &Field, bytes: &'b [u8], row_ix: usize) -> Result<&'b str, InputError> {
+        std::str::from_utf8(bytes).map_err(|_| {
+            let problem = format!("found {}, which is not UTF-8, expected UTF-8 text", source::quoted(bytes));
+            let hint = format!("leave the column out with --exclude {}", field.name);
+            InputError::in_file(self.path, problem).at_row(row_ix + 1).at_column(&field.name).hint(hint)
+        })
+    }
+
+    fn in_column(&self, field: &Field, error: &ParquetError) -> Error {
+        match unreadable(self.path, error) {
+            Error::Input(input) => input.at_column(&field.name).into(),
+            other => other,
+        }
+    }
+}
+
+/// The cells so far.
+struct Rows<'a, T> {
+    file: &'a File<'a>,
+    columns: &'a mut Columns,
+    cells: Vec<T>,
+    n_columns: usize,
+    /// Rows of which every column was put.
+    n_rows: usize,
+}
+
+impl<T: Cell> Rows<'_, T> {
+    /// Puts the elements that are wanted of a column's next rows where they belong.
+    fn put(&mut self, source: &Source, field: &Field, batch: &Batch, n_rows: usize) -> Result<()> {
+        // grows with what was read, not with what is claimed
+        self.cells.resize((self.n_rows + n_rows) * self.n_columns, T::of_level(0.0));
+        if field.is_list {
+            return self.put_lists(source, field, batch);
+        }
+        for &(_, column) in &source.targets {
+            if field.kind == Kind::Text {
+                self.put_texts(field, batch, column)?;
+            } else {
+                self.put_numbers(field, batch.numbers.iter().copied(), column)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_lists(&mut self, source: &Source, field: &Field, batch: &Batch) -> Result<()> {
+        let length = source.length;
+        // where the list of each row begins
+        let mut starts = Vec::with_capacity(batch.lengths.len());
+        let mut start = 0;
+        for (ix, found) in batch.lengths.iter().enumerate() {
+            if found.is_some_and(|found| found != length) {
+                let found = source::counted(found.unwrap_or(0), "element");
+                let problem = format!("found a list of {found}, expected {length} as in the first row");
+                let error = InputError::in_file(self.file.path, problem).at_row(self.n_rows + ix + 1);
+                return Err(error
+                    .at_column(&field.name)
+                    .hint("the lists of one column must have the same length")
+                    .into());
+            }
+            starts.push(found.map(|_| start));
+            start += found.unwrap_or(0);
+        }
+        for &(element_ix, column) in &source.targets {
+            let number = |start: &Option<usize>| start.map_or(f64::NAN, |start| batch.numbers[start + element_ix]);
+            self.put_numbers(field, starts.iter().map(number), column)?;
+        }
+        Ok(())
+    }
+
+    fn put_numbers(&mut self, field: &Field, numbers: impl ExactSizeIterator<Item = f64>, column: usize) -> Result<()> {
+        let (n_columns, first_row, n_rows) = (self.n_columns, self.n_rows, numbers.len());
+        let cells = self.cells[first_row * n_columns + column..].iter_mut().step_by(n_columns);
+        let (mut n_missing, mut infinite) = (0, None);
+        if let ColumnKind::Text(levels) = self.columns.kind(column) {
+            for (cell, number) in cells.zip(numbers) {
+                let level = if number.is_nan() { Some(f64::NAN) } else { levels.number(&cells::name(number)) };
+                let Some(level) = level else { return Err(self.columns.too_many_levels(column).into()) };
+                n_missing += u64::from(level.is_nan());
+                *cell = T::of_level(level);
+            }
+        } else {
+            for (ix, (cell, number)) in cells.zip(numbers).enumerate() {
+                n_missing += u64::from(number.is_nan());
+                if number.is_infinite() {
+                    infinite = infinite.or(Some((ix, number)));
+                }
+                *cell = T::of_number(number);
+            }
+            if n_missing < n_rows as u64 && matches!(self.columns.kind(column), ColumnKind::Unknown) {
+                *self.columns.kind(column) = ColumnKind::Number;
+            }
+        }
+        self.columns.add_missing(column, n_missing);
+        let Some((ix, number)) = infinite else { return Ok(()) };
+        let error = InputError::in_file(self.file.path, format!("found {number}, expected a finite number"));
+        let hint =
+            format!("write nothing or NaN for a missing value, or leave the column out with --exclude {}", field.name);
+        Err(error.at_row(first_row + ix + 1).at_column(&field.name).hint(hint).into())
+    }
+
+    fn put_texts(&mut self, field: &Field, batch: &Batch, column: usize) -> Result<()> {
+        let (n_columns, first_row) = (self.n_columns, self.n_rows);
+        let cells = self.cells[first_row * n_columns + column..].iter_mut().step_by(n_columns);
+        let mut n_missing = 0;
+        for (ix, (cell, text)) in cells.zip(&batch.texts).enumerate() {
+            let mut level = f64::NAN;
+            if let Some(text) = text {
+                let text = self.file.text(field, text.data(), first_row + ix)?;
+                let kind = self.columns.kind(column);
+                if matches!(kind, ColumnKind::Unknown) {
+                    *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Declared)));
+                }
+                let ColumnKind::Text(levels) = kind else {
+                    let problem =
+                        format!("found {}, expected a number as in the files before", source::quoted(text.as_bytes()));
+                    let error = InputError::in_file(self.file.path, problem).at_row(first_row + ix + 1);
+                    let hint = format!("leave it out with --exclude {}", field.name);
+                    return Err(error.at_column(&field.name).hint(hint).into());
+                };
+                match levels.number(text) {
+                    Some(number) => level = number,
+                    None => return Err(self.columns.too_many_levels(column).into()),
+                }
+            }
+            n_missing += u64::from(level.is_nan());
+            *cell = T::of_level(level);
+        }
+        self.columns.add_missing(column, n_missing);
+        Ok(())
+    }
+}
+
+/// Rows in batches.
+fn batches(n_rows: usize) -> impl Iterator<Item = usize> {
+    (0..n_rows).step_by(BATCH).map(move |first| BATCH.min(n_rows - first))
+}
+
+/// What to say of a file that the library refuses: a failing disk is the system's, all else the file's.
+fn unreadable(path: &Path, error: &ParquetError) -> Error {
+    InputError::in_file(path, format!("cannot be read as a Parquet file: {error}")).hint(DAMAGED).into()
+}
+
+#[cfg(test)]
+mod tests;
