@@ -82,8 +82,10 @@ fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
     let mut record =
         new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
     record.options.point = args.run.point();
+    let as_read = data.all_rows();
     let job = Job {
         shard: &shard,
+        as_read: &as_read,
         model: &model,
         transform: transform.as_ref().map(|(transform, _)| transform),
         truth: truth.as_deref(),
@@ -123,6 +125,7 @@ pub(crate) fn new_record<'a>(
     RunRecord {
         status: Status::Running,
         error: None,
+        command: Vec::new(),
         version: env!("CARGO_PKG_VERSION"),
         kernel,
         data,

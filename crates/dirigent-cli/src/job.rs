@@ -1,6 +1,6 @@
 //! One run, from a resolved model to a finished run folder: what `fit` and `demo` share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use dirigent::checkpoint::Saved;
@@ -16,7 +16,9 @@ use dirigent::model::Model;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{FittedModel, NpyWriter, Point, PosteriorRecord, RunDir, RunRecord, Status, Summary};
+use dirigent::run_dir::{
+    FittedModel, NpyWriter, Point, PosteriorRecord, RowSample, RunDir, RunRecord, Status, Summary,
+};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use dirigent::transform::Transform;
 use dirigent::{Error, Result};
@@ -26,10 +28,13 @@ use crate::args::OutputArgs;
 use crate::keep::Keeper;
 use crate::point;
 use crate::progress::Progress;
+use crate::report;
 
 /// What is fitted, and how.
 pub(crate) struct Job<'a> {
     pub(crate) shard: &'a Shard,
+    /// The rows as they were read.
+    pub(crate) as_read: &'a Shard,
     pub(crate) model: &'a Model,
     /// What was done to the rows of the files to give the shard.
     pub(crate) transform: Option<&'a Transform>,
@@ -60,6 +65,7 @@ pub(crate) fn run_kept(
     output: &OutputArgs,
     mut keeper: Keeper,
 ) -> Result<()> {
+    record.command.clone_from(&output.command);
     run_dir.write_record(&record)?;
     let told = match fill(job, run_dir, record.data.fitted_columns(), output, &mut keeper) {
         Ok(told) => told,
@@ -83,7 +89,19 @@ pub(crate) fn run_kept(
     let has_settled = |summary: &Summary| summary.stopped_because == StoppedBecause::Stationary;
     keeper.end(run_dir.path(), record.summary.as_ref().is_some_and(has_settled))?;
     record.warnings.iter().for_each(|warning| output.console().say(format_args!("warning: {warning}")));
-    print(&record, run_dir.path(), output)
+    let report = if output.no_report { None } else { written_report(run_dir.path(), output) };
+    print(&record, run_dir.path(), report.as_deref(), output)
+}
+
+/// The report. A run is no less finished because its report could not be written.
+fn written_report(run: &Path, output: &OutputArgs) -> Option<PathBuf> {
+    match report::write(run) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            output.console().say(format_args!("warning: there is no report: {error}"));
+            None
+        }
+    }
 }
 
 fn fill(
@@ -114,6 +132,7 @@ fn fill(
     let best = recorder.best.and_then(BestState::into_state);
     let posterior = point::settle(job, run_dir, best, outcome.n_draws, &mut outcome.best)?;
     run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
+    run_dir.write_sample(&RowSample::draw(job.as_read, output.sample_rows as usize, job.options.seed()))?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = &outcome.totals {
         run_dir.write_workers(totals, &job.options.shards(job.shard))?;
@@ -251,6 +270,7 @@ fn describe_interruption(keeper: &Keeper, path: &Path) -> String {
 #[derive(Serialize)]
 struct Report<'a> {
     run: String,
+    report: Option<String>,
     #[serde(flatten)]
     summary: &'a Summary,
     posterior: Option<&'a PosteriorRecord>,
@@ -258,12 +278,13 @@ struct Report<'a> {
     warnings: &'a [String],
 }
 
-fn print(record: &RunRecord<'_>, path: &Path, output: &OutputArgs) -> Result<()> {
+fn print(record: &RunRecord<'_>, path: &Path, report: Option<&Path>, output: &OutputArgs) -> Result<()> {
     let console = output.console();
     let summary = record.summary.as_ref().expect("the run has ended");
     if output.json {
         console.print_json(&Report {
             run: path.display().to_string(),
+            report: report.map(|report| report.display().to_string()),
             summary,
             posterior: record.posterior.as_ref(),
             diagnostics: &record.diagnostics,
@@ -272,12 +293,12 @@ fn print(record: &RunRecord<'_>, path: &Path, output: &OutputArgs) -> Result<()>
     } else if console.is_quiet() {
         Ok(())
     } else {
-        console.print(describe(record, summary, path))
+        console.print(describe(record, summary, path, report))
     }
 }
 
 /// The summary for people.
-fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path) -> String {
+fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path, report: Option<&Path>) -> String {
     let k_posterior = record.posterior.as_ref().map(point::describe).unwrap_or_default();
     let mut lines = vec![format!("K           {}{k_posterior}", summary.k)];
     lines.push(match summary.log_joint_truth {
@@ -294,6 +315,7 @@ fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path) -> String {
         lines.push(describe_chains(diagnostics));
     }
     lines.push(format!("run folder  {}", path.display()));
+    lines.extend(report.map(|report| format!("report      {}", report.display())));
     lines.join("\n")
 }
 

@@ -16,6 +16,7 @@ mod keep;
 mod point;
 mod predict;
 mod progress;
+mod report;
 mod resume;
 mod said;
 mod signals;
@@ -31,8 +32,9 @@ use crate::console::Console;
 
 /// Runs the command with its arguments (the first is the program's name) and returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let parsed = Cli::command().try_get_matches_from(args);
-    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (cli, matches)));
+    let args: Vec<OsString> = args.into_iter().collect();
+    let parsed = Cli::command().try_get_matches_from(&args);
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (cli.told(&args), matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(message) => {
@@ -62,6 +64,7 @@ fn dispatch(command: &Command, matches: &ArgMatches) -> Result<()> {
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),
+        Command::Report(args) => report::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),
     }

@@ -44,7 +44,9 @@ impl Said {
 
     /// Whether anything was said that decides when the run ends, and differs.
     pub(crate) fn ends_otherwise(&self, before: &Self) -> bool {
-        ENDINGS.iter().any(|name| self.options.contains_key(*name) && self.options.get(*name) != before.options.get(*name))
+        ENDINGS
+            .iter()
+            .any(|name| self.options.contains_key(*name) && self.options.get(*name) != before.options.get(*name))
     }
 
     /// The same with what is said anew; what contradicts it is refused.

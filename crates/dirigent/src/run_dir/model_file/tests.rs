@@ -6,6 +6,7 @@ use super::*;
 use crate::family::{Column, Columns, ColumnsKind, GaussianFixed};
 use crate::io::Selection;
 use crate::io::test_files::damaged as damage;
+use crate::run_dir::csr::entries_of;
 
 fn gaussian() -> FittedModel {
     let family =
