@@ -1,9 +1,9 @@
 //! `dirigent fit`: from files and options to a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dirigent::io::labels::read_labels;
-use dirigent::io::{DataSet, Selection};
+use dirigent::io::{DataSet, MemoryRows, Selection};
 use dirigent::method::cgs::Draws;
 use dirigent::method::{MethodOptions, pilot};
 use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
@@ -16,13 +16,28 @@ use dirigent::{InputError, Result};
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
+use crate::embed::Watcher;
 use crate::job::{self, Job};
 use crate::point;
 
 /// Cycles after which a chain that has not settled is given up.
 const MAX_CYCLES: u64 = 1000;
 
+/// Where the rows are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// In the files that the options name.
+    Files,
+    /// In memory, with the names of the columns.
+    Memory(&'a [MemoryRows], Option<&'a [String]>),
+}
+
 pub(crate) fn run(args: &FitArgs) -> Result<()> {
+    fit(args, Source::Files, &mut |_| Ok(())).map(drop)
+}
+
+/// Fits the rows; returns the run folder.
+pub(crate) fn fit(args: &FitArgs, source: Source<'_>, watcher: &mut Watcher<'_>) -> Result<PathBuf> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
     point::check(&args.run)?;
@@ -34,7 +49,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     let console = args.output.console();
     let mut model_options = args.model.options();
     let selection = selection(args, &model_options);
-    let data = open(args, &selection, &model_options, console)?;
+    let data = open(args, source, &selection, &model_options, console)?;
     let transform = prepare(args, &data, console)?;
     let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
     (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
@@ -72,7 +87,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
         n_chains: args.run.chains,
         point: args.run.point(),
     };
-    job::run(&job, &run_dir, record, &args.output)
+    job::run(&job, &run_dir, record, &args.output, watcher)?;
+    Ok(run_dir.path().to_path_buf())
 }
 
 /// The record of a run that begins.
@@ -156,8 +172,17 @@ fn too_many_draws(problem: String) -> dirigent::Error {
 }
 
 /// The rows, as counts where the family wants counts.
-fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: Console) -> Result<DataSet> {
-    let data = DataSet::open(&args.data, selection)?;
+fn open(
+    args: &FitArgs,
+    source: Source<'_>,
+    selection: &Selection,
+    options: &ModelOptions,
+    console: Console,
+) -> Result<DataSet> {
+    let data = match source {
+        Source::Files => DataSet::open(&args.data, selection)?,
+        Source::Memory(parts, names) => DataSet::of_memory(parts, names, selection)?,
+    };
     let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
     console.say(format_args!("data: {} ({rows} rows, {columns} columns)", data.name()));
     if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {

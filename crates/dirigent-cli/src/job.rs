@@ -20,6 +20,7 @@ use dirigent::transform::Transform;
 use serde::Serialize;
 
 use crate::args::OutputArgs;
+use crate::embed::Watcher;
 use crate::point;
 use crate::progress::Progress;
 
@@ -44,9 +45,15 @@ struct Told {
 }
 
 /// Runs the job, fills the run folder, prints the summary.
-pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
+pub(crate) fn run(
+    job: &Job<'_>,
+    run_dir: &RunDir,
+    mut record: RunRecord<'_>,
+    output: &OutputArgs,
+    watcher: &mut Watcher<'_>,
+) -> Result<()> {
     run_dir.write_record(&record)?;
-    let told = match fill(job, run_dir, record.data.fitted_columns(), output) {
+    let told = match fill(job, run_dir, record.data.fitted_columns(), output, watcher) {
         Ok(told) => told,
         Err(error) => {
             (record.status, record.error) = (Status::Failed, Some(error.to_string()));
@@ -63,13 +70,19 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
     print(&record, run_dir.path(), output)
 }
 
-fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &OutputArgs) -> Result<Told> {
+fn fill(
+    job: &Job<'_>,
+    run_dir: &RunDir,
+    columns: FittedColumns,
+    output: &OutputArgs,
+    watcher: &mut Watcher<'_>,
+) -> Result<Told> {
     let n_rows = job.shard.n_rows();
     let n_chains = usize::from(job.n_chains);
     let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws * n_chains, n_rows)).transpose()?;
     let progress = Progress::new(output.console(), job.options.cycles(), job.n_chains);
     let best = (job.point == Point::Best).then(|| BestState::new(job.options, n_rows));
-    let mut recorder = Recorder { trace: run_dir.trace()?, draws, best, progress };
+    let mut recorder = Recorder { trace: run_dir.trace()?, draws, best, progress, watcher };
     let start = Instant::now();
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
     let seconds = start.elapsed().as_secs_f64();
@@ -118,17 +131,19 @@ fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
 }
 
 /// Puts on disk and on the terminal what the chain reports.
-struct Recorder {
+struct Recorder<'a, 'w> {
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
     best: Option<BestState>,
     progress: Progress,
+    watcher: &'a mut Watcher<'w>,
 }
 
-impl Observer for Recorder {
+impl Observer for Recorder<'_, '_> {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.progress.on_cycle(info);
-        self.trace.write(info)
+        self.trace.write(info)?;
+        (self.watcher)(info)
     }
 
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {

@@ -1,11 +1,14 @@
 //! A data set: the rows of one or several files, laid end to end.
 
+mod in_memory;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+pub use self::in_memory::{MemoryColumn, MemoryRows};
 use crate::error::{InputError, Result};
 use crate::rows::{CountTable, Row, Shard, Table};
 use crate::transform::Transform;

@@ -27,7 +27,7 @@ use crate::rows::Shard;
 use crate::trace::TraceWriter;
 
 /// The files of a run folder.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -37,6 +37,8 @@ pub const FILES: [&str; 9] = [
     "workers.csv",
     "model.json",
     "components.npz",
+    // of the Python package: the parameters of the estimator that was saved here
+    "estimator.json",
 ];
 
 /// A folder that a run writes to.
