@@ -55,7 +55,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
         n_chains: 1,
         point: Point::Argmax,
     };
-    job::run(&job, &run_dir, record, &args.output, &mut |_| Ok(()))
+    job::run(&job, &run_dir, record, &args.output)
 }
 
 /// The model of the paper's section 5.

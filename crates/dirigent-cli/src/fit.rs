@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ArgMatches;
 use dirigent::io::labels::read_labels;
 use dirigent::io::{DataSet, MemoryRows, Selection};
 use dirigent::method::cgs::Draws;
@@ -18,10 +19,13 @@ use crate::choose;
 use crate::console::{Console, grouped};
 use crate::embed::Watcher;
 use crate::job::{self, Job};
+use crate::keep::{self, Keeper};
 use crate::point;
+use crate::resume::{self, Resumed};
+use crate::said::Said;
 
 /// Cycles after which a chain that has not settled is given up.
-const MAX_CYCLES: u64 = 1000;
+pub(crate) const MAX_CYCLES: u64 = 1000;
 
 /// Where the rows are.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +36,25 @@ pub(crate) enum Source<'a> {
     Memory(&'a [MemoryRows], Option<&'a [String]>),
 }
 
-pub(crate) fn run(args: &FitArgs) -> Result<()> {
-    fit(args, Source::Files, &mut |_| Ok(())).map(drop)
+pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
+    let path = match &args.checkpoints.resume {
+        Some(run) => {
+            let (args, resumed) = resume::read(run, matches)?;
+            fit(&args, Source::Files, &Said::default(), Some(resumed), None)
+        }
+        None => fit(args, Source::Files, &Said::of(matches), None, None),
+    };
+    path.map(drop)
 }
 
-/// Fits the rows; returns the run folder.
-pub(crate) fn fit(args: &FitArgs, source: Source<'_>, watcher: &mut Watcher<'_>) -> Result<PathBuf> {
+/// Fits the rows; returns the run folder. A run that somebody watches keeps no checkpoints: it is not the command that would go on with it.
+pub(crate) fn fit(
+    args: &FitArgs,
+    source: Source<'_>,
+    said: &Said,
+    resumed: Option<Resumed>,
+    watcher: Option<Watcher<'_>>,
+) -> Result<PathBuf> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
     point::check(&args.run)?;
@@ -71,7 +88,12 @@ pub(crate) fn fit(args: &FitArgs, source: Source<'_>, watcher: &mut Watcher<'_>)
         choices.iter().for_each(|Choice { name, value, why }| console.say(format_args!("  {name}: {value} ({why})")));
     }
 
-    let run_dir = create_run_dir(&args.output, data.name())?;
+    let keeps_checkpoints = options.keeps_checkpoints();
+    if !keeps_checkpoints && args.checkpoints.checkpoint_every.is_some() {
+        let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
+        return Err(InputError::new(problem).hint("leave it out").into());
+    }
+    let every = args.checkpoints.checkpoint_every;
     let mut data_record = DataRecord::of(&data, &selection);
     data_record.truth = truth_source(args);
     data_record.transform = transform.as_ref().map(|(_, record)| *record);
@@ -87,7 +109,23 @@ pub(crate) fn fit(args: &FitArgs, source: Source<'_>, watcher: &mut Watcher<'_>)
         n_chains: args.run.chains,
         point: args.run.point(),
     };
-    job::run(&job, &run_dir, record, &args.output, watcher)?;
+    let (run_dir, keeper) = match (&args.checkpoints.resume, resumed) {
+        (Some(run), Some(resumed)) => {
+            let checkpoint = resumed.check(&record.data.fingerprint, &model)?;
+            (RunDir::reopen(run), Keeper::go_on(run, every, checkpoint)?)
+        }
+        _ => {
+            let run_dir = create_run_dir(&args.output, data.name())?;
+            let keeper = if keeps_checkpoints && watcher.is_none() {
+                Keeper::begin(run_dir.path(), said, every)?
+            } else {
+                keep::forget(run_dir.path())?;
+                Keeper::none()
+            };
+            (run_dir, keeper)
+        }
+    };
+    job::run_kept(&job, &run_dir, record, &args.output, keeper, watcher)?;
     Ok(run_dir.path().to_path_buf())
 }
 

@@ -7,11 +7,17 @@ use dirigent::{InputError, Result};
 use serde_json::Value;
 
 use crate::console::Console;
+use crate::resume;
 
 pub(crate) fn run(path: &Path, json: bool) -> Result<()> {
-    let record = read(&path.join("run.json"))?;
+    let mut record = read(&path.join("run.json"))?;
+    let resume = resume::describe(path, &record);
     let console = Console::default();
-    if json { console.print_json(&record) } else { console.print(describe(&record)) }
+    if json {
+        record["resume"] = resume.into();
+        return console.print_json(&record);
+    }
+    console.print(describe(&record) + &resume.map(|way| format!("\n{:16} {way}", "to resume")).unwrap_or_default())
 }
 
 /// As it stands, whatever version wrote it.

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use dirigent::Result;
+use dirigent::checkpoint::Saved;
+use dirigent::checkpoint::folder::Files;
+use dirigent::interrupt::Interrupt;
 use dirigent::io::FittedColumns;
 use dirigent::method::best::BestState;
-use dirigent::method::cgs::{self, Observer};
+use dirigent::method::cgs::{self, Draws, Observer};
 use dirigent::method::chains::{self, ChainsOutcome, Diagnostics};
 use dirigent::method::{MethodOptions, advice};
 use dirigent::metrics;
@@ -17,10 +19,12 @@ use dirigent::rows::Shard;
 use dirigent::run_dir::{FittedModel, NpyWriter, Point, PosteriorRecord, RunDir, RunRecord, Status, Summary};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use dirigent::transform::Transform;
+use dirigent::{Error, Result};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
 use crate::embed::Watcher;
+use crate::keep::Keeper;
 use crate::point;
 use crate::progress::Progress;
 
@@ -44,17 +48,29 @@ struct Told {
     warnings: Vec<String>,
 }
 
-/// Runs the job, fills the run folder, prints the summary.
-pub(crate) fn run(
+/// Runs the job, fills the run folder, prints the summary. Keeps no checkpoints.
+pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
+    run_kept(job, run_dir, record, output, Keeper::none(), None)
+}
+
+/// The same with checkpoints, or watched by another program.
+pub(crate) fn run_kept(
     job: &Job<'_>,
     run_dir: &RunDir,
     mut record: RunRecord<'_>,
     output: &OutputArgs,
-    watcher: &mut Watcher<'_>,
+    mut keeper: Keeper,
+    watcher: Option<Watcher<'_>>,
 ) -> Result<()> {
     run_dir.write_record(&record)?;
-    let told = match fill(job, run_dir, record.data.fitted_columns(), output, watcher) {
+    let told = match fill(job, run_dir, record.data.fitted_columns(), output, &mut keeper, watcher) {
         Ok(told) => told,
+        Err(Error::Interrupted) => {
+            record.status = Status::Interrupted;
+            run_dir.write_record(&record)?;
+            output.console().say(describe_interruption(&keeper, run_dir.path()));
+            return Err(Error::Interrupted);
+        }
         Err(error) => {
             (record.status, record.error) = (Status::Failed, Some(error.to_string()));
             // best effort: the disk that failed the run may fail its record too, and the first error is the one to report
@@ -66,6 +82,8 @@ pub(crate) fn run(
     (record.status, record.summary, record.posterior) = (Status::Finished, Some(summary), posterior);
     (record.diagnostics, record.warnings) = (diagnostics, warnings);
     run_dir.write_record(&record)?;
+    let has_settled = |summary: &Summary| summary.stopped_because == StoppedBecause::Stationary;
+    keeper.end(run_dir.path(), record.summary.as_ref().is_some_and(has_settled))?;
     record.warnings.iter().for_each(|warning| output.console().say(format_args!("warning: {warning}")));
     print(&record, run_dir.path(), output)
 }
@@ -75,19 +93,24 @@ fn fill(
     run_dir: &RunDir,
     columns: FittedColumns,
     output: &OutputArgs,
-    watcher: &mut Watcher<'_>,
+    keeper: &mut Keeper,
+    watcher: Option<Watcher<'_>>,
 ) -> Result<Told> {
     let n_rows = job.shard.n_rows();
-    let n_chains = usize::from(job.n_chains);
-    let draws = job.options.draws().map(|draws| run_dir.draws(draws.n_draws * n_chains, n_rows)).transpose()?;
-    let progress = Progress::new(output.console(), job.options.cycles(), job.n_chains);
-    let best = (job.point == Point::Best).then(|| BestState::new(job.options, n_rows));
-    let mut recorder = Recorder { trace: run_dir.trace()?, draws, best, progress, watcher };
-    let start = Instant::now();
+    let mut recorder = Recorder::new(job, run_dir, output, keeper, watcher)?;
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = recorder.seconds();
     recorder.progress.finish();
-    let mut outcome = outcome?;
+    let mut outcome = match (outcome, &recorder.last) {
+        (Ok(outcome), _) => outcome,
+        (Err(Error::Interrupted), Some(last)) => last.outcome(job, recorder.n_draws),
+        (Err(error), _) => {
+            if recorder.keeper.has_checkpoint() {
+                recorder.draws.map(NpyWriter::leave).transpose()?;
+            }
+            return Err(error);
+        }
+    };
     recorder.draws.map(NpyWriter::finish_short).transpose()?;
     let components = std::mem::take(&mut outcome.best.components);
     let (model, transform) = (job.model.clone(), job.transform.cloned());
@@ -131,33 +154,133 @@ fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
 }
 
 /// Puts on disk and on the terminal what the chain reports.
-struct Recorder<'a, 'w> {
+struct Recorder<'a> {
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
+    n_rows: usize,
+    n_draws: usize,
     best: Option<BestState>,
     progress: Progress,
-    watcher: &'a mut Watcher<'w>,
+    keeper: &'a mut Keeper,
+    watcher: Option<Watcher<'a>>,
+    /// The last state, where somebody watches: what is left when the run is interrupted.
+    last: Option<LastState>,
+    began: Instant,
+    seconds_before: f64,
 }
 
-impl Observer for Recorder<'_, '_> {
+impl<'a> Recorder<'a> {
+    /// Begins the files of a run, or goes on with them.
+    fn new(
+        job: &Job<'_>,
+        run_dir: &RunDir,
+        output: &OutputArgs,
+        keeper: &'a mut Keeper,
+        watcher: Option<Watcher<'a>>,
+    ) -> Result<Self> {
+        let n_rows = job.shard.n_rows();
+        let n_draws = |draws: Draws| draws.n_draws * usize::from(job.n_chains);
+        let all_draws = job.options.draws().map(n_draws);
+        let progress = Progress::new(output.console(), job.options.cycles(), job.n_chains);
+        let (trace, draws, files) = match keeper.files() {
+            Some(files) => {
+                let draws = all_draws.map(|n_draws| run_dir.draws_again(n_draws, n_rows, files.n_draws)).transpose()?;
+                (run_dir.trace_again(files.trace_bytes)?, draws, files.clone())
+            }
+            None => {
+                let draws = all_draws.map(|n_draws| run_dir.draws(n_draws, n_rows)).transpose()?;
+                (run_dir.trace()?, draws, Files::default())
+            }
+        };
+        let best = (job.point == Point::Best).then(|| BestState::new(job.options, n_rows));
+        Ok(Self {
+            trace,
+            draws,
+            n_rows,
+            n_draws: files.n_draws,
+            best: files.best.or(best),
+            progress,
+            keeper,
+            watcher,
+            last: None,
+            began: Instant::now(),
+            seconds_before: files.seconds,
+        })
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds_before + self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl Observer for Recorder<'_> {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.progress.on_cycle(info);
         self.trace.write(info)?;
-        (self.watcher)(info)
+        self.watcher.as_mut().map_or(Ok(()), |watcher| (watcher.on_cycle)(info))
     }
 
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
+        self.n_draws += 1;
         self.draws.as_mut().map_or(Ok(()), |draws| draws.write_labels(state))
     }
 
     fn watches_states(&self) -> bool {
-        self.best.is_some()
+        self.best.is_some() || self.watcher.is_some()
     }
 
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         if let Some(best) = &mut self.best {
             best.look(info, state);
         }
+        // in the first cycles only a sample of the rows may have labels
+        if self.watcher.is_some() && info.n_rows == self.n_rows as u64 {
+            self.last = Some(LastState { labels: state(), alpha: info.alpha, cycle: info.cycle });
+        }
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.watcher.as_ref().map_or_else(|| self.keeper.interrupt(), |watcher| watcher.interrupt.clone())
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.keeper.is_due()
+    }
+
+    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+        self.draws.as_mut().map_or(Ok(()), NpyWriter::sync)?;
+        let trace_bytes = self.trace.sync()?;
+        let files = Files { trace_bytes, n_draws: self.n_draws, best: self.best.clone(), seconds: self.seconds() };
+        self.keeper.keep(saved, files)
+    }
+
+    fn take_saved(&mut self) -> Option<Saved> {
+        self.keeper.take_saved()
+    }
+}
+
+/// The state after a cycle, of all rows.
+struct LastState {
+    labels: Vec<u32>,
+    alpha: f64,
+    cycle: u64,
+}
+
+impl LastState {
+    /// What the run would have left behind, had this been its last cycle.
+    fn outcome(&self, job: &Job<'_>, n_draws: usize) -> ChainsOutcome {
+        let best = cgs::conclude(job.shard, job.model, job.options.kernel(), self.alpha, &self.labels, self.cycle);
+        ChainsOutcome { best, totals: None, n_draws, diagnostics: None }
+    }
+}
+
+/// What is said when a signal has ended the run.
+fn describe_interruption(keeper: &Keeper, path: &Path) -> String {
+    let path = path.display();
+    if keeper.has_checkpoint() {
+        format!("interrupted; to go on: dirigent fit --resume {path}")
+    } else {
+        format!("interrupted; nothing was kept in {path}: start the run anew")
     }
 }
 
@@ -218,6 +341,7 @@ fn ended(because: StoppedBecause) -> &'static str {
         StoppedBecause::Stationary => " (settled)",
         StoppedBecause::MaxCycles => " (not settled)",
         StoppedBecause::TimeLimit => " (time limit)",
+        StoppedBecause::Interrupted => " (interrupted)",
     }
 }
 

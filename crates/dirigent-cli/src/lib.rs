@@ -1,6 +1,6 @@
 //! The `dirigent` command: what is read from the terminal and what is said to it. The work is done by the library `dirigent`.
 //!
-//! stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input.
+//! stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted or terminated.
 
 mod args;
 mod choose;
@@ -13,14 +13,18 @@ mod fit;
 mod info;
 mod info_run;
 mod job;
+mod keep;
 mod point;
 mod predict;
 mod progress;
+mod resume;
+mod said;
+mod signals;
 mod synth;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use dirigent::{Error, Result};
 
 use crate::args::{Cli, Command};
@@ -28,29 +32,33 @@ use crate::console::Console;
 
 /// Runs the command with its arguments (the first is the program's name) and returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches_from(args);
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (cli, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(message) => {
             // help goes to stdout with code 0, a mistake to stderr with code 2; a closed pipe is no reason to fail
             let _ = message.print();
             return u8::try_from(message.exit_code()).unwrap_or(2);
         }
     };
-    match dispatch(&cli.command) {
+    match dispatch(&cli.command, &matches) {
         Ok(()) => 0,
+        // the run has said how to go on
+        Err(Error::Interrupted) => signals::exit_code(),
         Err(error) => {
             Console::default().complain(&error);
             match error {
                 Error::Input(_) => 2,
-                Error::Io { .. } => 1,
+                Error::Io { .. } | Error::Interrupted => 1,
             }
         }
     }
 }
 
-fn dispatch(command: &Command) -> Result<()> {
+fn dispatch(command: &Command, matches: &ArgMatches) -> Result<()> {
     match command {
-        Command::Fit(args) => fit::run(args),
+        Command::Fit(args) => fit::run(args, matches.subcommand_matches("fit").expect("it was chosen")),
         Command::Predict(args) => predict::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),

@@ -2,7 +2,7 @@
 
 use dirigent::Error;
 use pyo3::PyErr;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 
 /// The same message as the command's, the way out on a line of its own.
 pub(crate) fn exception(error: Error) -> PyErr {
@@ -10,5 +10,6 @@ pub(crate) fn exception(error: Error) -> PyErr {
     match error {
         Error::Input(_) => PyValueError::new_err(format!("{error}{hint}")),
         Error::Io { .. } => PyOSError::new_err(error.to_string()),
+        Error::Interrupted => PyKeyboardInterrupt::new_err("the fit was interrupted before its first cycle had ended"),
     }
 }

@@ -4,14 +4,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use dirigent::InputError;
+use dirigent::interrupt::Interrupt;
 use dirigent::trace::CycleInfo;
-use dirigent_cli::embed;
+use dirigent_cli::embed::{self, Watcher};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,7 +20,8 @@ use crate::rows::Rows;
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// `dirigent fit` with these options. `on_cycle` gets a dictionary after every cycle. Returns the run folder.
+/// `dirigent fit` with these options. `on_cycle` gets a dictionary after every cycle; the fit ends if it returns True. Returns the run folder, and
+/// the exception that ended the fit, if one did: what is in the folder is then of the last cycle that was whole.
 #[pyfunction]
 #[pyo3(signature = (options, rows, on_cycle=None))]
 pub(crate) fn fit(
@@ -29,46 +29,57 @@ pub(crate) fn fit(
     options: Vec<OsString>,
     rows: &Rows,
     on_cycle: Option<Py<PyAny>>,
-) -> PyResult<PathBuf> {
-    let is_over = AtomicBool::new(false);
+) -> PyResult<(PathBuf, Option<PyErr>)> {
     py.detach(|| {
         thread::scope(|scope| {
-            let (report, reports) = mpsc::channel();
-            let (answer, answers) = mpsc::channel();
-            let is_over = &is_over;
+            let (report, reports) = mpsc::channel::<CycleInfo>();
+            let (answer, answers) = mpsc::channel::<()>();
+            let interrupt = Interrupt::new();
+            let raised = interrupt.clone();
             let run = scope.spawn(move || {
-                embed::fit(options, rows.source(), &mut |info| {
+                let on_cycle = |info: &CycleInfo| {
                     // the run waits until Python has seen the cycle, and goes on alone if Python does not look any more
-                    let _ = report.send(info.clone()).and_then(|()| Ok(answers.recv()));
-                    match is_over.load(Ordering::Relaxed) {
-                        true => Err(InputError::new("interrupted").into()),
-                        false => Ok(()),
+                    if report.send(info.clone()).is_ok() {
+                        let _ = answers.recv();
                     }
-                })
+                    Ok(())
+                };
+                embed::fit(options, rows.source(), Watcher { on_cycle: Box::new(on_cycle), interrupt: raised })
             });
             let watched = watch(&reports, &answer, on_cycle.as_ref());
-            is_over.store(watched.is_err(), Ordering::Relaxed);
+            if !matches!(watched, Ok(Watched::UntilTheEnd)) {
+                interrupt.raise();
+            }
             drop((reports, answer));
-            let path = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            watched.and_then(|()| path.map_err(exception))
+            let path = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(exception)?;
+            Ok((path, watched.err()))
         })
     })
 }
 
+/// How long Python has looked on.
+enum Watched {
+    UntilTheEnd,
+    UntilItHadEnough,
+}
+
 /// Looks on until the run has ended, or until Python raises an exception.
-fn watch(reports: &Receiver<CycleInfo>, answer: &Sender<()>, on_cycle: Option<&Py<PyAny>>) -> PyResult<()> {
+fn watch(reports: &Receiver<CycleInfo>, answer: &Sender<()>, on_cycle: Option<&Py<PyAny>>) -> PyResult<Watched> {
     loop {
         let report = reports.recv_timeout(LOOK);
         if report == Err(RecvTimeoutError::Disconnected) {
-            return Ok(());
+            return Ok(Watched::UntilTheEnd);
         }
-        Python::attach(|py| {
+        let has_enough = Python::attach(|py| {
             py.check_signals()?;
-            if let (Ok(info), Some(on_cycle)) = (&report, on_cycle) {
-                on_cycle.call1(py, (dictionary(py, info)?,))?;
+            match (&report, on_cycle) {
+                (Ok(info), Some(on_cycle)) => on_cycle.call1(py, (dictionary(py, info)?,))?.is_truthy(py),
+                _ => Ok(false),
             }
-            PyResult::Ok(())
         })?;
+        if has_enough {
+            return Ok(Watched::UntilItHadEnough);
+        }
         if report.is_ok() {
             let _ = answer.send(());
         }

@@ -24,6 +24,9 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// Somebody raised the run's [`Interrupt`](crate::interrupt::Interrupt).
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl Error {
@@ -36,7 +39,7 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Input(error) => error.hint.as_deref(),
-            Self::Io { .. } => None,
+            Self::Io { .. } | Self::Interrupted => None,
         }
     }
 }

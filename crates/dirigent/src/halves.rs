@@ -29,7 +29,7 @@ impl Half {
 }
 
 /// What is known of a component's halves.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub enum Halves {
     /// It keeps none for now: it was tried, and rests.
     #[default]

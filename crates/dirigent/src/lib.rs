@@ -31,6 +31,7 @@
 //! assert!(agreement.nmi > 0.9, "{agreement:?}");
 //! # Ok::<(), dirigent::Error>(())
 //! ```
+pub mod checkpoint;
 mod cholesky;
 pub mod consolidate;
 mod eigen;
@@ -38,6 +39,7 @@ pub mod engine;
 pub mod error;
 pub mod family;
 pub mod halves;
+pub mod interrupt;
 pub mod io;
 pub mod message;
 pub mod method;

@@ -4,8 +4,10 @@
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 /// A cluster's size and summed sufficient statistics, never the prior.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// The number of rows, |S|.
     pub count: i64,
@@ -14,7 +16,7 @@ pub struct Stats {
 }
 
 /// Summed sufficient statistics, dense or sparse.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Sums {
     /// Every coordinate.
     Dense(Box<[f64]>),

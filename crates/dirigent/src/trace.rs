@@ -3,9 +3,11 @@
 //! A [`CycleInfo`] is only reported: no method ever reads one back.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::posterior::horizon::Ending;
@@ -15,7 +17,7 @@ pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinato
                           moved,births,merges,splits,bytes,messages,observed_bytes,rows,chain";
 
 /// One cycle, as it is reported.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CycleInfo {
     /// The number of the cycle, from 1.
     pub cycle: u64,
@@ -62,15 +64,38 @@ pub struct CycleInfo {
 pub struct TraceWriter {
     path: PathBuf,
     file: File,
+    n_bytes: u64,
 }
 
 impl TraceWriter {
     /// Creates the file and writes its header.
     pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(path).map_err(|source| Error::io("cannot create", path, source))?;
-        let mut trace = Self { path: path.to_path_buf(), file };
+        let mut trace = Self { path: path.to_path_buf(), file, n_bytes: 0 };
         trace.write_line(HEADER)?;
         Ok(trace)
+    }
+
+    /// Goes on with a file behind its first bytes: what was written after them is cut off.
+    pub fn reopen(path: &Path, n_bytes: u64) -> Result<Self> {
+        let cut = || {
+            let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+            let found = file.metadata()?.len();
+            if found < n_bytes {
+                return Err(io::Error::other(format!("it has {found} bytes, at least {n_bytes} are needed")));
+            }
+            file.set_len(n_bytes)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        let file = cut().map_err(|source| Error::io("cannot go on with", path, source))?;
+        Ok(Self { path: path.to_path_buf(), file, n_bytes })
+    }
+
+    /// Bytes written so far, which are made to survive whatever happens.
+    pub fn sync(&mut self) -> Result<u64> {
+        self.file.sync_data().map_err(|source| Error::io("cannot write to", &self.path, source))?;
+        Ok(self.n_bytes)
     }
 
     /// Appends a cycle.
@@ -81,6 +106,7 @@ impl TraceWriter {
     /// One unbuffered write: whoever reads along sees whole lines.
     fn write_line(&mut self, line: &str) -> Result<()> {
         let line = format!("{line}\n");
+        self.n_bytes += line.len() as u64;
         self.file.write_all(line.as_bytes()).map_err(|source| Error::io("cannot write to", &self.path, source))
     }
 }

@@ -8,7 +8,7 @@ use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName
 use dirigent::run_dir::Point;
 use dirigent::transform::TransformOptions;
 
-use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
+use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 
 /// Fit a model to data and write labels, trace and settings to a run folder.
 ///
@@ -19,7 +19,7 @@ use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
     /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
-    #[arg(required = true, value_name = "DATA")]
+    #[arg(required_unless_present = "resume", value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -41,6 +41,8 @@ pub(crate) struct FitArgs {
     pub(crate) run: RunArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

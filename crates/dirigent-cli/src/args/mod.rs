@@ -1,5 +1,6 @@
 //! The options of the command. What is offered here works; what is not offered does not exist yet.
 
+mod checkpoints;
 mod draws;
 mod engine;
 mod fit;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dirigent::io::{Header, Selection};
 
+pub(crate) use self::checkpoints::CheckpointArgs;
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
@@ -25,7 +27,8 @@ use crate::console::{Console, Talk};
 #[derive(Debug, Parser)]
 #[command(name = "dirigent", version, arg_required_else_help = true)]
 #[command(
-    after_help = "stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input."
+    after_help = "stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: \
+                  interrupted by Ctrl-C or terminated."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -17,4 +17,5 @@ pub mod splits;
 mod timing;
 
 pub use pool::{ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
+pub(crate) use pool::{PoolMemory, fits};
 pub use ratio::{MergeRatio, Weighed, log_merge_ratio};

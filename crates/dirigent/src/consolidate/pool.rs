@@ -5,6 +5,10 @@
 //! rows, as long as a worker's vocabulary has their name: a later contribution revives them. A component is the sum of the pieces it owns, in
 //! (shard, piece) order, so the pool always equals the ledger. Merges and splits change owners only.
 
+mod memory;
+
+pub(crate) use memory::{PoolMemory, fits};
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
@@ -37,7 +41,7 @@ pub enum PieceName {
 }
 
 /// A piece in the ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PieceKey {
     /// Whose rows.
     pub shard: ShardId,
@@ -55,7 +59,7 @@ impl PieceKey {
 }
 
 /// What the ledger knows of a piece.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Piece {
     /// `None` for a piece without rows.
     pub stats: Option<Stats>,
@@ -78,7 +82,7 @@ struct Component {
 }
 
 /// How far a component has come in trying to split.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trial {
     /// Counts the halves it has had.
     pub generation: u32,

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::sketches::Sketches;
 use super::{MergeRatio, PieceKey, Pool, Weighed};
 use crate::family::Conjugate;
@@ -11,7 +13,7 @@ use crate::rng::Stream;
 use crate::stats::Stats;
 
 /// What consolidation did; the algorithm never reads it back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsolidateInfo {
     /// Births that arrived.
     pub births: u64,

@@ -84,6 +84,7 @@ fn named(who: Address, error: Error) -> Error {
             Error::Input(input)
         }
         Error::Io { doing, source } => Error::Io { doing: format!("{}: {doing}", name(who)), source },
+        Error::Interrupted => Error::Interrupted,
     }
 }
 

@@ -10,6 +10,8 @@ use crate::trace::CycleInfo;
 #[derive(Debug)]
 pub(super) struct Meter {
     began: Instant,
+    /// Wall time of what the run did before, where it goes on.
+    seconds_before: f64,
     totals: RunTotals,
     since_report: Window,
 }
@@ -28,7 +30,17 @@ struct Window {
 impl Meter {
     pub(super) fn new(n_workers: usize) -> Self {
         let totals = RunTotals { workers: vec![WorkerTotals::default(); n_workers], ..RunTotals::default() };
-        Self { began: Instant::now(), totals, since_report: Window::default() }
+        Self { began: Instant::now(), seconds_before: 0.0, totals, since_report: Window::default() }
+    }
+
+    /// For a run that goes on from a border.
+    pub(super) fn going_on(totals: RunTotals) -> Self {
+        Self { seconds_before: totals.seconds, totals, ..Self::new(0) }
+    }
+
+    /// What was counted so far.
+    pub(super) fn so_far(&self) -> RunTotals {
+        RunTotals { seconds: self.seconds(), ..self.totals.clone() }
     }
 
     /// What a node did in one event: the time it took, the rows it swept, the frames it sent.
@@ -88,7 +100,7 @@ impl Meter {
         let window = std::mem::take(&mut self.since_report);
         CycleInfo {
             cycle: report.cycle,
-            seconds: self.began.elapsed().as_secs_f64(),
+            seconds: self.seconds(),
             virtual_seconds,
             sweep_seconds: window.worker_seconds.iter().copied().fold(0.0, f64::max),
             coordinator_seconds: window.coordinator_seconds,
@@ -111,12 +123,12 @@ impl Meter {
 
     /// Wall time so far.
     pub(super) fn seconds(&self) -> f64 {
-        self.began.elapsed().as_secs_f64()
+        self.seconds_before + self.began.elapsed().as_secs_f64()
     }
 
     /// The totals, at the end of the run.
     pub(super) fn totals(self, virtual_seconds: Option<f64>) -> RunTotals {
-        RunTotals { seconds: self.began.elapsed().as_secs_f64(), virtual_seconds, ..self.totals }
+        RunTotals { seconds: self.seconds(), virtual_seconds, ..self.totals }
     }
 
     fn worker(&mut self, shard: u32) -> &mut WorkerTotals {

@@ -19,6 +19,9 @@ mod toys;
 
 use std::io;
 
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::NodesState;
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
 use crate::node::Frame;
@@ -43,10 +46,31 @@ pub trait Driver {
         let _ = seconds;
         false
     }
+
+    /// Whether the run should break off: at once, not at the border of a cycle.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
+    /// Whether the nodes' state is wanted at the border that has just been reached. An engine that cannot tell it does not ask.
+    fn wants_checkpoint(&mut self) -> bool {
+        false
+    }
+
+    /// The nodes' state at a border, because it was wanted, or because the run breaks off and this was the last border; `None` if there was none.
+    fn on_checkpoint(&mut self, nodes: Option<NodesState>) -> Result<()> {
+        let _ = nodes;
+        Ok(())
+    }
+
+    /// What was counted before, where nodes go on from a checkpoint. What the coordinator says first was counted then.
+    fn totals_before(&mut self) -> Option<RunTotals> {
+        None
+    }
 }
 
 /// What one worker did in a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerTotals {
     /// Rows it swept, each as often as it was swept.
     pub swept_rows: u64,
@@ -61,7 +85,7 @@ pub struct WorkerTotals {
 }
 
 /// What a run did, from its first event to its last.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunTotals {
     /// By number of the worker, those that were lost or joined included.
     pub workers: Vec<WorkerTotals>,

@@ -106,7 +106,7 @@ pub struct Snapshot {
 }
 
 /// What is told of a component.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// All of its rows.
     pub total: Stats,

@@ -33,7 +33,7 @@ pub struct SlicePush {
 }
 
 /// What a worker's rows contribute to a component.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SliceContribution {
     /// The component.
     pub id: ComponentId,

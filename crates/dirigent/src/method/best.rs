@@ -1,5 +1,7 @@
 //! The best state: the one with the highest log-joint.
 
+use serde::{Deserialize, Serialize};
+
 use super::MethodOptions;
 use super::cgs::Draws;
 use crate::trace::CycleInfo;
@@ -8,7 +10,7 @@ use crate::trace::CycleInfo;
 /// which all rows took part.
 ///
 /// The log-joint is that of the trace. Where α is learned it is taken at the α of its cycle.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BestState {
     draws: Option<Draws>,
     n_rows: u64,

@@ -5,8 +5,12 @@
 
 use std::time::Instant;
 
-use crate::error::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::{ChainState, Saved, Stage};
+use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
+use crate::interrupt::Interrupt;
 use crate::metrics;
 use crate::model::{Alpha, Model};
 use crate::posterior::alpha::resample_alpha;
@@ -41,7 +45,7 @@ pub struct CgsOptions {
 }
 
 /// Keep every `thin`-th state of the last `n_draws · thin`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {
     /// How many.
     pub n_draws: usize,
@@ -74,10 +78,27 @@ pub trait Observer {
     }
     /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers showed last.
     fn on_state(&mut self, _info: &CycleInfo, _state: &dyn Fn() -> Vec<u32>) {}
+    /// What ends the run when it is raised; asked once, before the first cycle.
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::new()
+    }
+    /// Whether the state is wanted at the border that has just been reached, to go on from it one day.
+    fn wants_checkpoint(&mut self) -> bool {
+        false
+    }
+    /// The state at a border, because it was wanted, or because the run is interrupted and this was its last border. All that was told before
+    /// belongs to it.
+    fn on_checkpoint(&mut self, _saved: Saved) -> Result<()> {
+        Ok(())
+    }
+    /// The state to go on from instead of beginning; asked once, before the first cycle.
+    fn take_saved(&mut self) -> Option<Saved> {
+        None
+    }
 }
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The last state of the chain.
     pub state: Vec<u32>,
@@ -110,6 +131,7 @@ pub struct Chain<'a> {
     resamples_alpha: bool,
     seed: Seed,
     cycle: u64,
+    interrupt: Interrupt,
 }
 
 impl<'a> Chain<'a> {
@@ -125,6 +147,7 @@ impl<'a> Chain<'a> {
             resamples_alpha: alpha == Alpha::Auto,
             seed: Seed::new(seed),
             cycle: 0,
+            interrupt: Interrupt::new(),
         }
     }
 
@@ -132,6 +155,14 @@ impl<'a> Chain<'a> {
     #[must_use]
     pub fn numbered(mut self, chain: u16) -> Self {
         self.seed.chain = chain;
+        self
+    }
+
+    /// Lets cycles break off once the flag is raised.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
+        self.sampler.set_interrupt(interrupt.clone());
+        self.interrupt = interrupt;
         self
     }
 
@@ -145,10 +176,20 @@ impl<'a> Chain<'a> {
         self
     }
 
-    /// One sweep, then α.
+    /// One sweep, then α. For a chain that nobody interrupts.
     pub fn step(&mut self) -> SweepInfo {
+        self.try_step().expect("nobody interrupts the chain")
+    }
+
+    /// The same; a chain that is interrupted is left at the last border of a cycle.
+    pub fn try_step(&mut self) -> Result<SweepInfo> {
+        let before = self.sampler.labels().to_vec();
         self.sampler.load(&self.components);
         let info = self.sampler.sweep(self.alpha, &mut self.seed.stream(Role::Sweep, 0, self.cycle));
+        if self.interrupt.is_raised() {
+            self.sampler.set_labels(before);
+            return Err(Error::Interrupted);
+        }
         self.close_gaps();
         if self.resamples_alpha {
             let mut rng = self.seed.stream(Role::Coordinator, 0, self.cycle);
@@ -156,7 +197,7 @@ impl<'a> Chain<'a> {
             self.alpha = resample_alpha(self.alpha, self.components.len() as u64, n_rows, &mut rng);
         }
         self.cycle += 1;
-        info
+        Ok(info)
     }
 
     /// The component of each row, numbered from 0 without gaps.
@@ -172,6 +213,15 @@ impl<'a> Chain<'a> {
     /// The log-joint of the state under the current α.
     pub fn log_joint(&self) -> f64 {
         log_joint(self.model.conjugate(), &self.components, self.alpha, self.sum_log_base)
+    }
+
+    /// What is needed to go on from here.
+    fn saved(&self, cycle: u64, horizon: &Horizon, seconds: f64) -> Saved {
+        if cycle == 0 {
+            return Stage::Start.into();
+        }
+        let (labels, alpha, horizon) = (self.labels().to_vec(), self.alpha, horizon.clone());
+        Stage::Chain(ChainState { labels, alpha, cycle, horizon, seconds }).into()
     }
 
     fn close_gaps(&mut self) {
@@ -231,6 +281,13 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// What is left behind if these labels, numbered without gaps, are the last state after so many cycles: of a run that was interrupted.
+pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels: &[u32], cycles: u64) -> Outcome {
+    let sampler = sweep::sampler(model, shard.clone(), kernel);
+    let chain = Chain::new(model, sampler, Alpha::Fixed(alpha), 0).start_from(labels);
+    chain.finish(cycles, StoppedBecause::Interrupted)
+}
+
 /// Runs a chain over all rows.
 pub fn run(
     shard: &Shard,
@@ -239,22 +296,32 @@ pub fn run(
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
-    let start = Instant::now();
+    let began = Instant::now();
     let mut chain =
         Chain::new(model, sweep::sampler(model, shard.clone(), options.kernel), options.alpha, options.seed)
-            .numbered(options.chain);
-    chain.cycle = options.first_cycle;
-    if let Some(start) = &options.start {
+            .numbered(options.chain)
+            .interrupted_by(observer.interrupt());
+    let n_kept = options.draws.map_or(0, Draws::n_cycles);
+    let mut horizon = Horizon::new(options.cycles, n_kept);
+    let (mut cycle, mut seconds_before) = (0, 0.0);
+    if let Some(saved) = saved_chain(observer.take_saved(), shard.n_rows())? {
+        chain = chain.start_from(&saved.labels);
+        (chain.alpha, cycle, seconds_before) = (saved.alpha, saved.cycle, saved.seconds);
+        horizon = saved.horizon.going_on(options.cycles, n_kept);
+    } else if let Some(start) = &options.start {
         chain = chain.start_from(start);
     }
-    let mut horizon = Horizon::new(options.cycles, options.draws.map_or(0, Draws::n_cycles));
-    let mut cycle = 0;
+    chain.cycle = options.first_cycle + cycle;
     loop {
-        cycle += 1;
         let sweep_start = Instant::now();
-        let sweep_info = chain.step();
+        let Ok(sweep_info) = chain.try_step() else {
+            let seconds = seconds_before + began.elapsed().as_secs_f64();
+            observer.on_checkpoint(chain.saved(cycle, &horizon, seconds))?;
+            return Err(Error::Interrupted);
+        };
+        cycle += 1;
         let sweep_seconds = sweep_start.elapsed().as_secs_f64();
-        let (log_joint, seconds) = (chain.log_joint(), start.elapsed().as_secs_f64());
+        let (log_joint, seconds) = (chain.log_joint(), seconds_before + began.elapsed().as_secs_f64());
         horizon.observe(cycle, log_joint, chain.k());
         let info = CycleInfo {
             cycle,
@@ -283,6 +350,23 @@ pub fn run(
             }
             _ => {}
         }
+        if observer.wants_checkpoint() {
+            observer.on_checkpoint(chain.saved(cycle, &horizon, seconds))?;
+        }
+    }
+}
+
+/// The state of a chain that goes on.
+fn saved_chain(saved: Option<Saved>, n_rows: usize) -> Result<Option<ChainState>> {
+    match saved.map(|saved| saved.stage) {
+        None | Some(Stage::Start) => Ok(None),
+        // numbered without gaps, so no number is beyond that of the rows
+        Some(Stage::Chain(chain))
+            if chain.labels.len() == n_rows && chain.labels.iter().all(|label| (*label as usize) < n_rows) =>
+        {
+            Ok(Some(chain))
+        }
+        Some(_) => Err(InputError::new("the checkpoint is of another method or of other rows").into()),
     }
 }
 

@@ -3,12 +3,14 @@
 //! Chains differ in their random streams alone ([`crate::rng::Seed`]). Labels and model are those of the chain whose last state has the best log-joint;
 //! draws and trace hold all chains. A time limit is for all together: each chain may use its share of what is left.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cgs::{Draws, Observer, Outcome};
 use super::{MethodOptions, run as run_one};
+use crate::checkpoint::Saved;
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::posterior::diagnostics::Mixing;
 use crate::posterior::horizon::StoppedBecause;
@@ -54,7 +56,7 @@ pub enum Over {
 }
 
 /// How a chain ended.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChainEnd {
     /// Which one, from 1.
     pub chain: u16,
@@ -68,6 +70,23 @@ pub struct ChainEnd {
     pub stopped_because: StoppedBecause,
 }
 
+/// What chains have done and told so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The chain that runs, from 0.
+    pub chain: u16,
+    /// The best outcome.
+    best: Option<Outcome>,
+    totals: Option<RunTotals>,
+    /// That chains which have ended took.
+    seconds: f64,
+    ends: Vec<ChainEnd>,
+    /// States that were kept.
+    n_draws: usize,
+    /// Of each chain, the one that runs included.
+    heard: Vec<Vec<Heard>>,
+}
+
 /// Runs `n_chains` chains, at least one, over all rows.
 pub fn run(
     rows: &Shard,
@@ -78,35 +97,28 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<ChainsOutcome> {
     let n_chains = n_chains.max(1);
-    let mut listener = Listener { observer, draws: options.draws(), seconds: 0.0, n_draws: 0, chains: Vec::new() };
-    let (mut best, mut totals, mut seconds, mut ends) = (None::<Outcome>, None::<RunTotals>, 0.0, Vec::new());
-    for chain in 0..n_chains {
-        let share = |limit: f64| (limit - seconds).max(0.0) / f64::from(n_chains - chain);
+    let mut saved = observer.take_saved();
+    let earlier = saved.as_mut().map(|saved| std::mem::take(&mut saved.earlier)).unwrap_or_default();
+    let mut listener = Listener { observer, draws: options.draws(), seconds: 0.0, earlier, saved };
+    for chain in listener.earlier.chain..n_chains {
+        listener.begin(chain);
+        let share = |limit: f64| (limit - listener.earlier.seconds).max(0.0) / f64::from(n_chains - chain);
         let options = options.for_chain(chain, options.time_limit().map(share));
-        listener.chains.push(Vec::new());
-        let (outcome, its_totals) = run_one(rows, model, &options, truth, &mut listener)?;
-        seconds += listener.seconds;
-        totals = match (totals, its_totals) {
-            (Some(all), Some(one)) => Some(all.and(&one)),
-            (all, one) => all.or(one),
-        };
-        let Outcome { k, log_joint, cycles, stopped_because, .. } = outcome;
-        ends.push(ChainEnd { chain: chain + 1, k, log_joint, cycles, stopped_because });
-        if best.as_ref().is_none_or(|best| outcome.log_joint > best.log_joint) {
-            best = Some(outcome);
-        }
+        let (outcome, totals) = run_one(rows, model, &options, truth, &mut listener)?;
+        listener.end(outcome, totals);
     }
-    let has_diagnostics = n_chains > 1 || listener.draws.is_some();
+    let Listener { earlier, draws, .. } = listener;
+    let has_diagnostics = n_chains > 1 || draws.is_some();
     Ok(ChainsOutcome {
-        best: best.expect("there is a chain"),
-        totals,
-        n_draws: listener.n_draws,
-        diagnostics: has_diagnostics.then(|| diagnose(&listener.chains, listener.draws.is_some(), ends)),
+        best: earlier.best.expect("there is a chain"),
+        totals: earlier.totals,
+        n_draws: earlier.n_draws,
+        diagnostics: has_diagnostics.then(|| diagnose(&earlier.heard, draws.is_some(), earlier.ends)),
     })
 }
 
 /// A cycle, as far as diagnostics need it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Heard {
     k: f64,
     log_joint: f64,
@@ -119,8 +131,31 @@ struct Listener<'a> {
     draws: Option<Draws>,
     /// Of the current chain, on the clock that its time limit is measured with.
     seconds: f64,
-    n_draws: usize,
-    chains: Vec<Vec<Heard>>,
+    earlier: Earlier,
+    /// What the first chain goes on from.
+    saved: Option<Saved>,
+}
+
+impl Listener<'_> {
+    fn begin(&mut self, chain: u16) {
+        self.earlier.chain = chain;
+        // a chain that goes on has been heard before
+        self.earlier.heard.resize(usize::from(chain) + 1, Vec::new());
+    }
+
+    fn end(&mut self, outcome: Outcome, totals: Option<RunTotals>) {
+        let earlier = &mut self.earlier;
+        earlier.seconds += self.seconds;
+        earlier.totals = match (earlier.totals.take(), totals) {
+            (Some(all), Some(one)) => Some(all.and(&one)),
+            (all, one) => all.or(one),
+        };
+        let Outcome { k, log_joint, cycles, stopped_because, .. } = outcome;
+        earlier.ends.push(ChainEnd { chain: earlier.chain + 1, k, log_joint, cycles, stopped_because });
+        if earlier.best.as_ref().is_none_or(|best| outcome.log_joint > best.log_joint) {
+            earlier.best = Some(outcome);
+        }
+    }
 }
 
 impl Observer for Listener<'_> {
@@ -128,12 +163,12 @@ impl Observer for Listener<'_> {
         self.seconds = info.virtual_seconds.unwrap_or(info.seconds);
         let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
         let heard = Heard { k: info.k as f64, log_joint: info.log_joint, is_kept };
-        self.chains.last_mut().expect("a chain runs").push(heard);
+        self.earlier.heard.last_mut().expect("a chain runs").push(heard);
         self.observer.on_cycle(info)
     }
 
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
-        self.n_draws += 1;
+        self.earlier.n_draws += 1;
         self.observer.on_draw(state)
     }
 
@@ -143,6 +178,22 @@ impl Observer for Listener<'_> {
 
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         self.observer.on_state(info, state);
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.observer.interrupt()
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.observer.wants_checkpoint()
+    }
+
+    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+        self.observer.on_checkpoint(Saved { earlier: self.earlier.clone(), ..saved })
+    }
+
+    fn take_saved(&mut self) -> Option<Saved> {
+        self.saved.take()
     }
 }
 

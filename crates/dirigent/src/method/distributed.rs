@@ -8,15 +8,18 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use crate::checkpoint::{NodesState, Saved, Stage};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::simulated::{self, Respawn, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
+use crate::interrupt::Interrupt;
+use crate::message::Plan;
 use crate::message::codec::{Message, decode};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
-use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Worker};
+use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Schedule, Worker};
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -93,6 +96,8 @@ pub fn run(
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
+    let interrupt = observer.interrupt();
+    let saved = saved_nodes(observer.take_saved(), shards.len())?;
     let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let mut nodes = Nodes {
@@ -104,8 +109,16 @@ pub fn run(
         ending: Rc::clone(&collector.ending),
         workers: Vec::new(),
         n_restarts: 0,
+        interrupt,
+        resumed: None,
     };
-    let mut coordinator = Coordinator::new(nodes.options.clone());
+    let mut coordinator = match &saved {
+        Some(saved) => Coordinator::resume(nodes.options.clone(), &saved.coordinator)?,
+        None => Coordinator::new(nodes.options.clone()),
+    };
+    if let (Some(saved), Some(plan)) = (saved, coordinator.plan()) {
+        nodes.resumed = Some(Resumed { plan: plan.clone(), workers: collector.resume(saved) });
+    }
     let n_workers = nodes.options.n_workers;
     let totals = options.engine.run(&mut coordinator, n_workers, &mut nodes, &mut collector)?;
     let n_rows = collector.n_rows_in_last_cycle();
@@ -160,20 +173,43 @@ struct Nodes<'a> {
     /// The workers that a new coordinator will find.
     workers: Vec<ShardId>,
     n_restarts: u32,
+    interrupt: Interrupt,
+    /// Where the run goes on from a checkpoint.
+    resumed: Option<Resumed>,
+}
+
+/// What workers go on from.
+pub(super) struct Resumed {
+    pub(super) plan: Plan,
+    pub(super) workers: Vec<Vec<u8>>,
+}
+
+impl Resumed {
+    pub(super) fn worker(&self, shard: ShardId) -> &[u8] {
+        &self.workers[shard as usize]
+    }
 }
 
 impl Respawn<Coordinator, Worker> for Nodes<'_> {
     fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Worker> {
         let shard = self.shards[shard_id as usize].clone();
-        match (checkpoint, self.start) {
-            (Some(checkpoint), _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint),
-            (None, None) => Ok(Worker::new(shard_id, shard, self.kernel)),
-            (None, Some(start)) => {
+        let worker = match (checkpoint, &self.resumed, self.start) {
+            (Some(checkpoint), _, _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint)?,
+            (None, Some(resumed), _) => match self.options.schedule {
+                Schedule::Sync => {
+                    let plan = resumed.plan.clone();
+                    Worker::resume(shard_id, shard, self.kernel, plan, resumed.worker(shard_id))?
+                }
+                Schedule::Async => Worker::restore(shard_id, shard, self.kernel, resumed.worker(shard_id))?,
+            },
+            (None, None, None) => Worker::new(shard_id, shard, self.kernel),
+            (None, None, Some(start)) => {
                 let first_row = self.first_rows[shard_id as usize];
                 let labels = &start[first_row..first_row + shard.n_rows()];
-                Ok(Worker::start_from(shard_id, shard, self.kernel, labels))
+                Worker::start_from(shard_id, shard, self.kernel, labels)
             }
-        }
+        };
+        Ok(worker.interrupted_by(self.interrupt.clone()))
     }
 
     fn on_workers(&mut self, alive: &[ShardId]) {
@@ -217,6 +253,10 @@ pub(super) struct Collector<'a> {
     /// A cycle whose labels are still to come.
     pending: Option<CycleInfo>,
     last: Option<CycleInfo>,
+    interrupt: Interrupt,
+    /// What was counted before, where the run goes on from a checkpoint, until the engine asks.
+    totals_before: Option<RunTotals>,
+    goes_on: bool,
 }
 
 impl<'a> Collector<'a> {
@@ -226,6 +266,7 @@ impl<'a> Collector<'a> {
         truth: Option<&'a [u32]>,
         observer: &'a mut dyn Observer,
     ) -> Self {
+        let interrupt = observer.interrupt();
         let mut n_rows = 0;
         let first_rows = shards
             .iter()
@@ -247,7 +288,17 @@ impl<'a> Collector<'a> {
             assigned: vec![None; n_rows],
             pending: None,
             last: None,
+            interrupt,
+            totals_before: None,
+            goes_on: false,
         }
+    }
+
+    /// Goes on from a border; the workers' states are left over.
+    pub(super) fn resume(&mut self, saved: NodesState) -> Vec<Vec<u8>> {
+        self.pending = saved.pending;
+        (self.totals_before, self.goes_on) = (Some(saved.totals), true);
+        saved.workers
     }
 
     /// Passes on the cycle whose labels have come by now.
@@ -325,6 +376,28 @@ impl Driver for Collector<'_> {
         self.time_limit.is_some_and(|limit| seconds >= limit)
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.observer.wants_checkpoint()
+    }
+
+    fn on_checkpoint(&mut self, nodes: Option<NodesState>) -> Result<()> {
+        let stage = match nodes {
+            Some(nodes) => Stage::Nodes(NodesState { pending: self.pending.clone(), ..nodes }),
+            // what it went on from is where it still is
+            None if self.goes_on => return Ok(()),
+            None => Stage::Start,
+        };
+        self.observer.on_checkpoint(stage.into())
+    }
+
+    fn totals_before(&mut self) -> Option<RunTotals> {
+        self.totals_before.take()
+    }
+
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
         let (_, Message::ShownLabels(shown)) = decode(&frame, None)? else { return Ok(()) };
         let first = self.first_rows[from as usize];
@@ -337,6 +410,15 @@ impl Driver for Collector<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The state of nodes that go on.
+pub(super) fn saved_nodes(saved: Option<Saved>, n_workers: usize) -> Result<Option<NodesState>> {
+    match saved.map(|saved| saved.stage) {
+        None | Some(Stage::Start) => Ok(None),
+        Some(Stage::Nodes(nodes)) if nodes.workers.len() == n_workers => Ok(Some(nodes)),
+        Some(_) => Err(InputError::new("the checkpoint is of another method or of other workers").into()),
     }
 }
 

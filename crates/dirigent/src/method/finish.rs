@@ -10,8 +10,10 @@
 use super::cgs::{self, CgsOptions, Draws, Observer, Outcome};
 use super::distributed::{self, DistributedOptions};
 use super::slice::{self, SliceOptions};
+use crate::checkpoint::{Found, Saved};
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::node::SliceCoordinatorOptions;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
@@ -44,27 +46,24 @@ pub(super) fn run_collapsed(
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    let shards = std::slice::from_ref(rows);
-    let (found, totals) = distributed::run(shards, options, truth, &mut BurnIn { observer: &mut *observer })?;
-    let seconds = totals.virtual_seconds.unwrap_or(totals.seconds);
-    if found.stopped_because != StoppedBecause::Stationary {
-        return Ok((found, totals));
+    let (found, saved) = find(std::slice::from_ref(rows), options, truth, observer)?;
+    if found.outcome.stopped_because != StoppedBecause::Stationary {
+        return Ok((found.outcome, found.totals));
     }
     let exact = CgsOptions {
         cycles: Cycles::Fixed(n_sweeps),
-        time_limit: options.time_limit.map(|limit| (limit - seconds).max(0.0)),
+        time_limit: found.time_left(options),
         alpha: options.coordinator.alpha,
         seed: options.coordinator.seed,
         chain: options.coordinator.chain,
         draws: None,
         kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
-        start: Some(found.state),
-        first_cycle: found.cycles,
+        start: Some(found.outcome.state.clone()),
+        first_cycle: found.outcome.cycles,
     };
-    let mut continued = Continued { observer, cycles: found.cycles, totals: &totals };
-    let outcome = cgs::run(rows, model, &exact, truth, &mut continued)?;
-    let cycles = found.cycles + outcome.cycles;
-    Ok((Outcome { cycles, stopped_because: found.stopped_because, ..outcome }, totals))
+    let outcome = cgs::run(rows, model, &exact, truth, &mut Continued { observer, found: &found, saved })?;
+    let cycles = found.outcome.cycles + outcome.cycles;
+    Ok((Outcome { cycles, stopped_because: found.outcome.stopped_because, ..outcome }, found.totals))
 }
 
 /// Runs the method until it ends, then the slice sampler from its last state. The first cycles of that are not kept: it must forget where the
@@ -77,17 +76,16 @@ pub(super) fn run(
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
     let burn_in = DistributedOptions { draws: None, ..options.clone() };
-    let (found, found_totals) = distributed::run(shards, &burn_in, truth, &mut BurnIn { observer: &mut *observer })?;
-    if found.stopped_because == StoppedBecause::TimeLimit {
-        return Ok((found, found_totals));
+    let (found, saved) = find(shards, &burn_in, truth, observer)?;
+    if found.outcome.stopped_because == StoppedBecause::TimeLimit {
+        return Ok((found.outcome, found.totals));
     }
-    let seconds = found_totals.virtual_seconds.unwrap_or(found_totals.seconds);
     let exact = SliceOptions {
         coordinator: SliceCoordinatorOptions {
             n_workers: options.coordinator.n_workers,
             model: options.coordinator.model.clone(),
             alpha: options.coordinator.alpha,
-            cycles: Cycles::Fixed(cycles_to_discard(found.cycles) + draws.n_cycles()),
+            cycles: Cycles::Fixed(cycles_to_discard(found.outcome.cycles) + draws.n_cycles()),
             n_kept: draws.n_cycles(),
             seed: options.coordinator.seed,
             chain: options.coordinator.chain,
@@ -96,17 +94,39 @@ pub(super) fn run(
         },
         draws: Some(draws),
         engine: options.engine.clone(),
-        start: Some(found.state),
-        time_limit: options.time_limit.map(|limit| (limit - seconds).max(0.0)),
+        start: Some(found.outcome.state.clone()),
+        time_limit: found.time_left(options),
     };
-    let mut continued = Continued { observer, cycles: found.cycles, totals: &found_totals };
-    let (outcome, totals) = slice::run(shards, &exact, truth, &mut continued)?;
+    let (outcome, totals) = slice::run(shards, &exact, truth, &mut Continued { observer, found: &found, saved })?;
     let stopped_because = match outcome.stopped_because {
         StoppedBecause::TimeLimit => StoppedBecause::TimeLimit,
-        _ => found.stopped_because,
+        _ => found.outcome.stopped_because,
     };
-    let cycles = found.cycles + outcome.cycles;
-    Ok((Outcome { cycles, stopped_because, ..outcome }, found_totals.and(&totals)))
+    let cycles = found.outcome.cycles + outcome.cycles;
+    Ok((Outcome { cycles, stopped_because, ..outcome }, found.totals.and(&totals)))
+}
+
+/// What the method finds, or has found before this run was taken up again; then also the state of the sampler that follows.
+fn find(
+    shards: &[Shard],
+    options: &DistributedOptions,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<(Found, Option<Saved>)> {
+    let mut saved = observer.take_saved();
+    if let Some(found) = saved.as_mut().and_then(|saved| saved.found.take()) {
+        return Ok((found, saved));
+    }
+    let (outcome, totals) = distributed::run(shards, options, truth, &mut BurnIn { observer, saved })?;
+    Ok((Found { outcome, totals }, None))
+}
+
+impl Found {
+    /// Of the seconds that the run may take.
+    fn time_left(&self, options: &DistributedOptions) -> Option<f64> {
+        let seconds = self.totals.virtual_seconds.unwrap_or(self.totals.seconds);
+        options.time_limit.map(|limit| (limit - seconds).max(0.0))
+    }
 }
 
 /// Cycles to discard after `cycles` of a faster method.
@@ -117,6 +137,7 @@ fn cycles_to_discard(cycles: u64) -> u64 {
 /// Passes on the method's cycles, whose end is not that of the run.
 struct BurnIn<'a> {
     observer: &'a mut dyn Observer,
+    saved: Option<Saved>,
 }
 
 impl Observer for BurnIn<'_> {
@@ -127,22 +148,39 @@ impl Observer for BurnIn<'_> {
     fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
         Ok(())
     }
+
+    fn interrupt(&self) -> Interrupt {
+        self.observer.interrupt()
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.observer.wants_checkpoint()
+    }
+
+    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+        self.observer.on_checkpoint(saved)
+    }
+
+    fn take_saved(&mut self) -> Option<Saved> {
+        self.saved.take()
+    }
 }
 
 /// Passes on the slice sampler's cycles, counted on from the method's.
 struct Continued<'a> {
     observer: &'a mut dyn Observer,
-    cycles: u64,
-    totals: &'a RunTotals,
+    found: &'a Found,
+    saved: Option<Saved>,
 }
 
 impl Continued<'_> {
     fn shift(&self, info: &CycleInfo) -> CycleInfo {
-        let ending = |ending: Ending| Ending { last_cycle: ending.last_cycle + self.cycles, ..ending };
+        let Found { outcome, totals } = self.found;
+        let ending = |ending: Ending| Ending { last_cycle: ending.last_cycle + outcome.cycles, ..ending };
         CycleInfo {
-            cycle: info.cycle + self.cycles,
-            seconds: info.seconds + self.totals.seconds,
-            virtual_seconds: info.virtual_seconds.map(|seconds| seconds + self.totals.virtual_seconds.unwrap_or(0.0)),
+            cycle: info.cycle + outcome.cycles,
+            seconds: info.seconds + totals.seconds,
+            virtual_seconds: info.virtual_seconds.map(|seconds| seconds + totals.virtual_seconds.unwrap_or(0.0)),
             ending: info.ending.map(ending),
             ..info.clone()
         }
@@ -166,5 +204,21 @@ impl Observer for Continued<'_> {
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         let info = self.shift(info);
         self.observer.on_state(&info, state);
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.observer.interrupt()
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.observer.wants_checkpoint()
+    }
+
+    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+        self.observer.on_checkpoint(Saved { found: Some(self.found.clone()), ..saved })
+    }
+
+    fn take_saved(&mut self) -> Option<Saved> {
+        self.saved.take()
     }
 }

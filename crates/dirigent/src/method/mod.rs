@@ -18,7 +18,7 @@ pub mod pilot;
 pub mod slice;
 
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
-use self::distributed::{DistributedOptions, DrawsFrom};
+use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::slice::SliceOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
@@ -88,6 +88,16 @@ impl MethodOptions {
             Self::Distributed(options) => options.coordinator.model = model,
             Self::Slice(options) => options.coordinator.model = model,
         }
+    }
+
+    /// Whether a run keeps checkpoints and can go on from them. A simulation cannot: its clock and its network would have to be put away, too.
+    pub fn keeps_checkpoints(&self) -> bool {
+        let engine = match self {
+            Self::Cgs(_) => return true,
+            Self::Distributed(options) => &options.engine,
+            Self::Slice(options) => &options.engine,
+        };
+        matches!(engine, Engine::Threads(_))
     }
 
     /// The seed of all randomness.

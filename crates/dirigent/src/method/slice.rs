@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::cgs::{Draws, Observer, Outcome};
-use super::distributed::{Collector, Engine, Watching};
+use super::distributed::{Collector, Engine, Resumed, Watching, saved_nodes};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::RunTotals;
 use crate::engine::simulated::Respawn;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::node::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
 use crate::posterior::horizon::{Cycles, Ending};
 use crate::rows::Shard;
@@ -47,6 +48,8 @@ pub fn run(
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
+    let interrupt = observer.interrupt();
+    let saved = saved_nodes(observer.take_saved(), shards.len())?;
     let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let mut nodes = Nodes {
@@ -58,8 +61,16 @@ pub fn run(
         ending: Rc::clone(&collector.ending),
         workers: Vec::new(),
         n_restarts: 0,
+        interrupt,
+        resumed: None,
     };
-    let mut coordinator = SliceCoordinator::new(nodes.options.clone());
+    let mut coordinator = match &saved {
+        Some(saved) => SliceCoordinator::resume(nodes.options.clone(), &saved.coordinator)?,
+        None => SliceCoordinator::new(nodes.options.clone()),
+    };
+    if let (Some(saved), Some(plan)) = (saved, coordinator.plan()) {
+        nodes.resumed = Some(Resumed { plan: plan.clone(), workers: collector.resume(saved) });
+    }
     let n_workers = nodes.options.n_workers;
     let totals = options.engine.run(&mut coordinator, n_workers, &mut nodes, &mut collector)?;
     let (outcome, ids) = collector.finish()?;
@@ -80,21 +91,29 @@ struct Nodes<'a> {
     /// The workers that a new coordinator will find.
     workers: Vec<ShardId>,
     n_restarts: u32,
+    interrupt: Interrupt,
+    /// Where the run goes on from a checkpoint.
+    resumed: Option<Resumed>,
 }
 
 impl Respawn<SliceCoordinator, SliceWorker> for Nodes<'_> {
     fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<SliceWorker> {
         let shard = self.shards[shard_id as usize].clone();
-        match (checkpoint, self.start) {
-            (Some(checkpoint), _) => SliceWorker::restore(shard_id, shard, self.kernel, &checkpoint),
-            (None, None) => Ok(SliceWorker::new(shard_id, shard, self.kernel)),
-            (None, Some(start)) => {
+        let worker = match (checkpoint, &self.resumed, self.start) {
+            (Some(checkpoint), _, _) => SliceWorker::restore(shard_id, shard, self.kernel, &checkpoint)?,
+            (None, Some(resumed), _) => {
+                let plan = resumed.plan.clone();
+                SliceWorker::resume(shard_id, shard, self.kernel, plan, resumed.worker(shard_id))?
+            }
+            (None, None, None) => SliceWorker::new(shard_id, shard, self.kernel),
+            (None, None, Some(start)) => {
                 let n_components = start.iter().max().map_or(0, |largest| largest + 1);
                 let first_row = self.first_rows[shard_id as usize];
                 let labels = start[first_row..first_row + shard.n_rows()].to_vec();
-                Ok(SliceWorker::start_from(shard_id, shard, self.kernel, labels, n_components))
+                SliceWorker::start_from(shard_id, shard, self.kernel, labels, n_components)
             }
-        }
+        };
+        Ok(worker.interrupted_by(self.interrupt.clone()))
     }
 
     fn on_workers(&mut self, alive: &[ShardId]) {

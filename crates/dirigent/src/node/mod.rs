@@ -130,6 +130,12 @@ pub trait Node: Send {
 
     /// Enough to make the node again.
     fn checkpoint(&self) -> Vec<u8>;
+
+    /// The same of the moment before the last answer reached it, for a run that breaks off: what has been done since is not counted. `None` if
+    /// it has had no answer yet.
+    fn checkpoint_before_answer(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 impl<N: Node + ?Sized> Node for Box<N> {
@@ -143,5 +149,9 @@ impl<N: Node + ?Sized> Node for Box<N> {
 
     fn checkpoint(&self) -> Vec<u8> {
         (**self).checkpoint()
+    }
+
+    fn checkpoint_before_answer(&self) -> Option<Vec<u8>> {
+        (**self).checkpoint_before_answer()
     }
 }

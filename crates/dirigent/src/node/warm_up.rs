@@ -8,6 +8,8 @@
 //! What should be one is found and merged at once, what should be two is taken apart only after a while. So a sweep that seats new rows is
 //! generous with new components: it is made with a larger α.
 
+use serde::{Deserialize, Serialize};
+
 /// A sample is of at least so many rows.
 const SMALLEST_SAMPLE: u64 = 60_000;
 /// From stage to stage there are so many times as many rows.
@@ -19,7 +21,7 @@ const ROWS_A_BIRTH: f64 = 4.0;
 const ROWS_A_LATER_BIRTH: f64 = 64.0;
 
 /// Where a run is in its first cycles.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WarmUp {
     /// Every so manieth row takes part.
     pub stride: u32,

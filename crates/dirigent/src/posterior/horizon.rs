@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::stationary::Stationarity;
 
 /// How many cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cycles {
     /// So many.
     Fixed(u64),
@@ -28,10 +28,12 @@ pub enum StoppedBecause {
     MaxCycles,
     /// The time was used up.
     TimeLimit,
+    /// Somebody who watched it had seen enough.
+    Interrupted,
 }
 
 /// The end of a run, foreseen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// The last cycle.
     pub last_cycle: u64,
@@ -41,7 +43,7 @@ pub struct Ending {
 
 /// Foresees the end of a run. Where states are to be kept, the chain goes on for as long as that takes once it is stationary; otherwise for one
 /// cycle: workers must be told at its beginning that a cycle is the last.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Horizon {
     cycles: Cycles,
     /// Cycles whose states are kept.
@@ -61,6 +63,18 @@ impl Horizon {
             Cycles::Auto { .. } => None,
         };
         Self { cycles, n_kept, rule: Stationarity::default(), ending }
+    }
+
+    /// What this one has seen, with an end of its own: for a run that goes on, perhaps for longer than was first asked for.
+    #[must_use]
+    pub fn going_on(self, cycles: Cycles, n_kept: u64) -> Self {
+        if (self.cycles, self.n_kept) == (cycles, n_kept) {
+            return self;
+        }
+        let anew = Self::new(cycles, n_kept);
+        let is_settled = matches!(cycles, Cycles::Auto { .. })
+            && self.ending.is_some_and(|ending| ending.because == StoppedBecause::Stationary);
+        Self { rule: self.rule, ending: if is_settled { self.ending } else { anew.ending }, ..anew }
     }
 
     /// Takes in a cycle, counted from 1.

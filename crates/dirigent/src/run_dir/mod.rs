@@ -70,6 +70,11 @@ impl RunDir {
         unreachable!("there are more numbers than folders")
     }
 
+    /// The folder of a run that goes on.
+    pub fn reopen(path: &Path) -> Self {
+        Self { path: path.to_path_buf() }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -78,6 +83,16 @@ impl RunDir {
     /// Starts `trace.csv`.
     pub fn trace(&self) -> Result<TraceWriter> {
         TraceWriter::create(&self.path.join("trace.csv"))
+    }
+
+    /// Goes on with `trace.csv` behind its first bytes.
+    pub fn trace_again(&self, n_bytes: u64) -> Result<TraceWriter> {
+        TraceWriter::reopen(&self.path.join("trace.csv"), n_bytes)
+    }
+
+    /// Goes on with `draws.npy` behind its first draws.
+    pub fn draws_again(&self, n_draws: usize, n_rows: usize, n_written: usize) -> Result<NpyWriter<i32>> {
+        NpyWriter::reopen(&self.path.join("draws.npy"), &[n_draws, n_rows], n_written)
     }
 
     /// Starts `draws.npy`, which appears when all draws are written.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use super::pending::PendingFile;
-use crate::error::Result;
+use crate::error::{InputError, Result};
 
 /// A number that an `.npy` file can hold.
 pub trait NpyNumber: Copy {
@@ -59,6 +59,33 @@ impl<T: NpyNumber> NpyWriter<T> {
         file.write_all(&header(T::DESCR, shape, 0)).map_err(|source| file.error(source))?;
         let (shape, remaining) = (shape.to_vec(), shape.iter().product());
         Ok(Self { file, shape, remaining, bytes: Vec::new(), number: std::marker::PhantomData })
+    }
+
+    /// Takes up again a file that was left behind, with the first `n_entries` along its first axis.
+    pub fn reopen(path: &Path, shape: &[usize], n_entries: usize) -> Result<Self> {
+        let header = header(T::DESCR, shape, 0);
+        let entry: usize = shape.iter().skip(1).product();
+        let written = n_entries.checked_mul(entry).filter(|_| shape.first().is_some_and(|length| n_entries <= *length));
+        let Some(written) = written else {
+            let problem = format!("was to hold {:?} entries, but {n_entries} are said to be there", shape.first());
+            return Err(InputError::in_file(path, problem).into());
+        };
+        let length = header.len() as u64 + written as u64 * std::mem::size_of::<T>() as u64;
+        let (shape, remaining) = (shape.to_vec(), shape.iter().product::<usize>() - written);
+        let mut file = PendingFile::reopen(path, length)?;
+        // the shape that was said first is that of now, or it would be another run
+        file.rewrite_start(&header).map_err(|source| file.error(source))?;
+        Ok(Self { file, shape, remaining, bytes: Vec::new(), number: std::marker::PhantomData })
+    }
+
+    /// Makes sure that all that was written so far survives whatever happens.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.sync()
+    }
+
+    /// Leaves the file under its temporary name, to be taken up again.
+    pub fn leave(self) -> Result<()> {
+        self.file.leave()
     }
 
     /// Appends items.

@@ -1,6 +1,6 @@
 //! Files that appear under their name only when they are whole.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,36 @@ impl PendingFile {
     pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(partial(path)).map_err(|source| Error::io("cannot create", path, source))?;
         Ok(Self { path: path.to_path_buf(), writer: Some(BufWriter::with_capacity(1 << 16, file)) })
+    }
+
+    /// Takes up again a file that was left behind, cut to its first `length` bytes.
+    pub fn reopen(path: &Path, length: u64) -> Result<Self> {
+        let cut = || {
+            let mut file = OpenOptions::new().read(true).write(true).open(partial(path))?;
+            let found = file.metadata()?.len();
+            if found < length {
+                return Err(io::Error::other(format!("it has {found} bytes, at least {length} are needed")));
+            }
+            file.set_len(length)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        let file = cut().map_err(|source| Error::io("cannot go on with", &partial(path), source))?;
+        Ok(Self { path: path.to_path_buf(), writer: Some(BufWriter::with_capacity(1 << 16, file)) })
+    }
+
+    /// Makes sure that all that was written so far survives whatever happens.
+    pub fn sync(&mut self) -> Result<()> {
+        let writer = self.writer();
+        let synced = writer.flush().and_then(|()| writer.get_ref().sync_data());
+        synced.map_err(|source| self.error(source))
+    }
+
+    /// Leaves the file under its temporary name, to be taken up again.
+    pub fn leave(mut self) -> Result<()> {
+        let synced = self.sync();
+        self.writer = None;
+        synced
     }
 
     /// Gives the file its name, replacing an older one.

@@ -64,6 +64,8 @@ pub enum Status {
     Finished,
     /// It broke off with an error.
     Failed,
+    /// It was asked to stop before its end.
+    Interrupted,
 }
 
 /// The rows of a run, and where they came from.

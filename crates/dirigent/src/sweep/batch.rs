@@ -14,6 +14,7 @@ use super::predict::{self, NewComponent, Prediction};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
 use crate::family::{Conjugate as _, Family};
 use crate::halves::Half;
+use crate::interrupt::Interrupt;
 use crate::rng::Stream;
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
@@ -94,6 +95,7 @@ pub(crate) struct Batched<S> {
     halves: RowHalves,
     kernel: Kernel,
     buffers: Buffers,
+    interrupt: Interrupt,
 }
 
 /// Reused from batch to batch: the sweep allocates nothing.
@@ -117,7 +119,8 @@ impl<S: Scorer> Batched<S> {
     pub(crate) fn new(scorer: S, shard: Shard, kernel: Kernel) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
         let halves = RowHalves::new(labels.len());
-        Self { scorer, shard, labels, halves, kernel, buffers: Buffers::default() }
+        let interrupt = Interrupt::new();
+        Self { scorer, shard, labels, halves, kernel, buffers: Buffers::default(), interrupt }
     }
 
     /// Makes one row the current batch.
@@ -233,13 +236,13 @@ impl<S: Scorer> Task for Sweep<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> SweepInfo {
-        let Batched { scorer, shard, labels, halves, buffers, .. } = self.sampler;
+        let Batched { scorer, shard, labels, halves, buffers, interrupt, .. } = self.sampler;
         let (log_alpha, half_alpha) = (libm::log(self.alpha), 0.5 * self.alpha);
         buffers.free.clear();
         buffers.free.extend((buffers.n_loaded..scorer.counts().len()).rev().filter(|&slot| scorer.counts()[slot] == 0));
         let mut info = SweepInfo::default();
         let mut first_row = 0;
-        while first_row < labels.len() {
+        while first_row < labels.len() && !interrupt.is_raised() {
             let rows = first_row..(first_row + S::BATCH).min(labels.len());
             buffers.open_batch::<A, S>(scorer, shard, rows.clone(), &labels[rows.clone()]);
             let n_slots = scorer.counts().len();
@@ -416,6 +419,10 @@ impl<S: Scorer> Sampler for Batched<S> {
         assert_eq!(halves.len(), self.buffers.n_loaded, "one for each loaded slot");
         let known = self.halves.load(halves);
         self.scorer.load_halves(&known);
+    }
+
+    fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
     }
 
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {

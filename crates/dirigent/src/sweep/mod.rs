@@ -45,6 +45,7 @@ use batch::Batched;
 
 use crate::family::{Conjugate, GaussianFixed, GaussianFull};
 use crate::halves::Half;
+use crate::interrupt::Interrupt;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
 use crate::rows::Shard;
@@ -91,6 +92,9 @@ pub trait Sampler: Send {
 
     /// Loads what is known of the halves of the loaded slots, one for each; without it there are none.
     fn load_halves(&mut self, halves: Vec<LocalHalves>);
+
+    /// Lets sweeps break off, between batches, once the flag is raised; what they leave behind is then of no use.
+    fn set_interrupt(&mut self, interrupt: Interrupt);
 
     /// Draws every row's component once, in order, and the half of it.
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo;

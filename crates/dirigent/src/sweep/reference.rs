@@ -4,6 +4,7 @@ use super::halves::{LocalHalves, side};
 use super::{Assignment, Prediction, Sampler, SweepInfo, UNASSIGNED};
 use crate::family::Family;
 use crate::halves::Half;
+use crate::interrupt::Interrupt;
 use crate::rng::Stream;
 use crate::rows::{Row, Shard};
 use crate::special::log_sum_exp;
@@ -21,6 +22,7 @@ pub struct Reference<F> {
     halves: Vec<LocalHalves>,
     /// Slots that were loaded keep their component, even if it loses all its rows.
     n_loaded: usize,
+    interrupt: Interrupt,
 }
 
 impl<F: Family> Reference<F> {
@@ -28,7 +30,16 @@ impl<F: Family> Reference<F> {
     pub fn new(family: F, shard: Shard) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
         let half_labels = vec![None; labels.len()];
-        Self { family, shard, labels, components: Vec::new(), half_labels, halves: Vec::new(), n_loaded: 0 }
+        Self {
+            family,
+            shard,
+            labels,
+            components: Vec::new(),
+            half_labels,
+            halves: Vec::new(),
+            n_loaded: 0,
+            interrupt: Interrupt::new(),
+        }
     }
 
     fn sweep_row(&mut self, row_ix: usize, alpha: f64, log_weights: &mut Vec<f64>, rng: &mut Stream) -> SweepInfo {
@@ -183,10 +194,17 @@ impl<F: Family + Send> Sampler for Reference<F> {
         self.n_loaded = components.len();
     }
 
+    fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {
         let mut log_weights = Vec::new();
         let mut total = SweepInfo::default();
         for row_ix in 0..self.shard.n_rows() {
+            if self.interrupt.is_raised() {
+                break;
+            }
             let info = self.sweep_row(row_ix, alpha, &mut log_weights, rng);
             total.moved += info.moved;
             total.births += info.births;

@@ -16,6 +16,8 @@ pub(super) type Handled = (ShardId, Result<Outcome>);
 pub(super) struct Board {
     state: Mutex<State>,
     changed: Condvar,
+    /// A thread has put a node back.
+    returned: Condvar,
 }
 
 struct State {
@@ -35,7 +37,7 @@ impl Board {
     pub(super) fn new(workers: Vec<Box<dyn Node>>) -> Self {
         let slots = workers.into_iter().map(|node| Slot { node: Some(node), inbox: VecDeque::new() }).collect();
         let state = State { slots, ready: VecDeque::new(), is_closed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(state), changed: Condvar::new(), returned: Condvar::new() }
     }
 
     /// Leaves an event for a worker.
@@ -47,6 +49,13 @@ impl Board {
             state.ready.push_back(shard);
             self.changed.notify_one();
         }
+    }
+
+    /// Looks at all nodes, once every thread has put back what it had. Nothing may be left to do for any of them.
+    pub(super) fn look<T>(&self, look: impl Fn(&dyn Node) -> T) -> Vec<T> {
+        let is_away = |state: &mut State| state.slots.iter().any(|slot| slot.node.is_none());
+        let state = self.returned.wait_while(self.lock(), is_away).expect("nothing panics while the board is locked");
+        state.slots.iter().filter_map(|slot| slot.node.as_deref()).map(look).collect()
     }
 
     /// The work of one thread: any worker's next event, until the board is closed.
@@ -85,6 +94,7 @@ impl Board {
         let mut state = self.lock();
         let slot = &mut state.slots[shard as usize];
         slot.node = Some(node);
+        self.returned.notify_one();
         if !slot.inbox.is_empty() {
             state.ready.push_back(shard);
             self.changed.notify_one();

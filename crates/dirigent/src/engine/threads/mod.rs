@@ -16,9 +16,10 @@ use super::call::{self, Outcome, Stopwatch, name};
 use super::meter::Meter;
 use super::roll::Roll;
 use super::{Driver, RunTotals, failed};
+use crate::checkpoint::NodesState;
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
-use crate::node::{Address, Event, Node};
+use crate::node::{Address, Event, Frame, Node};
 
 /// Runs the nodes to their end; worker `w` is `workers[w]`. At least one thread works, and never more than there are workers.
 pub fn run(
@@ -55,6 +56,12 @@ struct Desk<'a> {
     n_outstanding: usize,
     may_idle: bool,
     is_stop_told: bool,
+    /// What workers are to be told once their state has been taken.
+    held_back: Option<Vec<(ShardId, Frame)>>,
+    /// Whether the coordinator's first words were counted before.
+    goes_on: bool,
+    /// As counted at the last border.
+    at_border: RunTotals,
     roll: Roll,
     meter: Meter,
 }
@@ -67,7 +74,12 @@ impl<'a> Desk<'a> {
         results: Receiver<Handled>,
         n_workers: usize,
     ) -> Self {
+        let before = driver.totals_before();
         Self {
+            goes_on: before.is_some(),
+            at_border: before.clone().unwrap_or_default(),
+            meter: before.map_or_else(|| Meter::new(n_workers), Meter::going_on),
+            held_back: None,
             coordinator,
             driver,
             board,
@@ -78,7 +90,6 @@ impl<'a> Desk<'a> {
             may_idle: false,
             is_stop_told: false,
             roll: Roll::default(),
-            meter: Meter::new(n_workers),
         }
     }
 
@@ -93,8 +104,13 @@ impl<'a> Desk<'a> {
             while let Ok(handled) = self.results.try_recv() {
                 self.take_in(handled)?;
             }
+            if self.driver.is_interrupted() {
+                return Err(self.break_off());
+            }
             if let Some(event) = self.inbox.pop_front() {
                 self.tell(event)?;
+            } else if self.held_back.is_some() && self.n_outstanding == 0 {
+                self.take_checkpoint()?;
             } else if std::mem::take(&mut self.may_idle) && self.roll.is_active(Address::Coordinator) {
                 let outcome = call::idle(self.coordinator, Address::Coordinator, Stopwatch::Wall)?;
                 self.publish(Address::Coordinator, outcome)?;
@@ -110,7 +126,52 @@ impl<'a> Desk<'a> {
 
     fn take_in(&mut self, (shard, result): Handled) -> Result<()> {
         self.n_outstanding -= 1;
-        self.publish(Address::Worker(shard), result?)
+        match result {
+            Err(Error::Interrupted) if self.driver.is_interrupted() => Ok(()),
+            result => self.publish(Address::Worker(shard), result?),
+        }
+    }
+
+    /// All nodes rest, and the coordinator has answered: this is the state to go on from.
+    fn take_checkpoint(&mut self) -> Result<()> {
+        let nodes = NodesState {
+            coordinator: self.coordinator.checkpoint(),
+            workers: self.board.look(|node| node.checkpoint()),
+            totals: self.meter.so_far(),
+            pending: None,
+        };
+        self.driver.on_checkpoint(Some(nodes))?;
+        self.release();
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        for (shard, frame) in self.held_back.take().into_iter().flatten() {
+            self.post(shard, Event::Frame { from: Address::Coordinator, frame });
+        }
+    }
+
+    /// Lets every worker take in the answer it has, which it does not get far with, and offers the state before those answers. The coordinator
+    /// hears nothing more, so that is where it stands, too.
+    fn break_off(&mut self) -> Error {
+        self.release();
+        while self.n_outstanding > 0 {
+            let (_, result) = self.results.recv().expect("threads serve until the board is closed");
+            self.n_outstanding -= 1;
+            match result {
+                Ok(_) | Err(Error::Interrupted) => {}
+                Err(error) => return error,
+            }
+        }
+        let workers = self.board.look(|node| node.checkpoint_before_answer());
+        let workers: Option<Vec<_>> = workers.into_iter().collect();
+        let nodes = workers.map(|workers| NodesState {
+            coordinator: self.coordinator.checkpoint(),
+            workers,
+            totals: RunTotals { seconds: self.meter.seconds(), ..self.at_border.clone() },
+            pending: None,
+        });
+        self.driver.on_checkpoint(nodes).err().unwrap_or(Error::Interrupted)
     }
 
     fn tell(&mut self, event: Event) -> Result<()> {
@@ -128,7 +189,15 @@ impl<'a> Desk<'a> {
     /// Does what a node wants said and done.
     fn publish(&mut self, from: Address, outcome: Outcome) -> Result<()> {
         let Outcome { out, seconds } = outcome;
-        self.meter.count(from, &out, seconds);
+        let was_counted = from == Address::Coordinator && std::mem::take(&mut self.goes_on);
+        if !was_counted {
+            self.meter.count(from, &out, seconds);
+        }
+        // at the last border there is nothing left to go on with
+        let is_border = !out.reports.is_empty() && !out.is_done;
+        if is_border && self.held_back.is_none() && self.driver.wants_checkpoint() {
+            self.held_back = Some(Vec::new());
+        }
         if out.is_done {
             self.roll.done(from);
         }
@@ -137,14 +206,16 @@ impl<'a> Desk<'a> {
                 (Address::Worker(shard), Address::Driver) => self.driver.on_frame(shard, frame)?,
                 (_, Address::Driver) => self.driver.on_coordinator_frame(frame)?,
                 (_, Address::Coordinator) => self.inbox.push_back(Event::Frame { from, frame }),
-                (_, Address::Worker(shard)) if (shard as usize) < self.n_workers => {
-                    self.post(shard, Event::Frame { from, frame });
-                }
+                (_, Address::Worker(shard)) if (shard as usize) < self.n_workers => match &mut self.held_back {
+                    Some(held_back) => held_back.push((shard, frame)),
+                    None => self.post(shard, Event::Frame { from, frame }),
+                },
                 (_, Address::Worker(_)) => return Err(failed(&name(from), format!("knows no {}", name(to)))),
             }
         }
         for report in &out.reports {
             let info = self.meter.report(report, None);
+            self.at_border = self.meter.so_far();
             self.driver.on_report(info)?;
         }
         Ok(())

@@ -244,7 +244,7 @@ impl Coordinator {
     }
 
     /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
-    fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
+    pub(super) fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
         let (version, step) = if is_last { (0, None) } else { (version, family_of(&self.plan).snapshot_step()) };
         let news = |(id, (told, since)): (&ComponentId, &(Told, u64))| (*id, (*since > version).then(|| told.clone()));
         let components = self.told.iter().map(news).collect();
@@ -257,9 +257,10 @@ impl Coordinator {
         let newest = pushes.values().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
         let Some((stamp, push)) = newest else { return };
         let joining = push.joining.expect("a rebuild begins with full pushes");
-        (self.version, self.cycle) = (push.base_version, joining.cycle);
+        // one that goes on from a checkpoint knows its cycle
+        (self.version, self.cycle) = (push.base_version, self.cycle.max(joining.cycle));
         self.warm_up = WarmUp::resume(joining.stride);
-        self.n_absorbed = joining.cycle * pushes.len() as u64;
+        self.n_absorbed = self.cycle * pushes.len() as u64;
         if self.options.alpha == Alpha::Auto {
             self.alpha = joining.alpha;
         }

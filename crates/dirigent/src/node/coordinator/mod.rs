@@ -4,6 +4,7 @@
 //! order, then all are answered. Asynchronous: each push is absorbed on arrival and answered at once, and while nothing waits the pool is refined.
 
 mod cycle;
+mod memory;
 mod options;
 
 pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
@@ -37,6 +38,8 @@ pub struct Coordinator {
     waiting: BTreeMap<ShardId, (Stamp, Push)>,
     /// Set until a coordinator that was lost has heard from everyone again.
     is_rebuilding: bool,
+    /// Set for one that goes on from a checkpoint: its first word is what it said last.
+    is_resumed: bool,
     alpha: f64,
     version: u64,
     cycle: u64,
@@ -83,6 +86,7 @@ impl Coordinator {
             waiting: BTreeMap::new(),
             // labels to start from are recalled as those of a lost coordinator are
             is_rebuilding: options.has_start,
+            is_resumed: false,
             version: 0,
             cycle: 0,
             warm_up: WarmUp::NONE,
@@ -279,6 +283,12 @@ impl Node for Coordinator {
                 if self.is_rebuilding && self.plan.is_some() {
                     self.awaited.clone().into_iter().for_each(|shard| self.send_rejoin(shard, out));
                 }
+                if self.is_resumed {
+                    let answers =
+                        self.members.iter().filter_map(|(shard, member)| Some((*shard, member.reply.clone()?)));
+                    answers.for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
+                    out.is_done = self.is_done();
+                }
                 Ok(())
             }
             Event::Frame { frame, .. } => self.on_frame(&frame, out),
@@ -311,7 +321,6 @@ impl Node for Coordinator {
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        // nothing: the workers' labels are the truth, and a new coordinator is rebuilt from their pushes
-        Vec::new()
+        postcard::to_stdvec(&self.memory()).expect("a checkpoint is plain data")
     }
 }

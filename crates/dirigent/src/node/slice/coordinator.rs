@@ -1,6 +1,10 @@
 //! The coordinator of the slice sampler: it owns statistics, α, weights and parameters, and never sees a row.
 
+mod memory;
+
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::draw::{Total, draw};
 use super::members::{Members, Verdict};
@@ -80,11 +84,14 @@ pub struct SliceCoordinator {
     last_id: u64,
     /// Set until a coordinator in another's place has heard from everyone.
     is_rebuilding: bool,
+    /// Set for one that goes on from a checkpoint: its first word is what it said last.
+    is_resumed: bool,
     horizon: Horizon,
     wants_stop: bool,
     has_closed: bool,
 }
 
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Column {
     sum_log_base: f64,
     contributions: Vec<SliceContribution>,
@@ -105,6 +112,7 @@ impl SliceCoordinator {
             epoch: 0,
             last_id: 0,
             is_rebuilding: false,
+            is_resumed: false,
             horizon: Horizon::new(options.cycles, options.n_kept),
             wants_stop: false,
             has_closed: false,
@@ -117,6 +125,11 @@ impl SliceCoordinator {
         // above whatever the one before can have handed out
         let members = Members::new(workers.iter().copied(), n_restarts << 24);
         Self { plan: Some(plan), members, epoch: n_restarts, is_rebuilding: true, ..Self::new(options) }
+    }
+
+    /// The plan, once there is one.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
     }
 
     /// Components with rows and their statistics, added up in worker order.
@@ -322,6 +335,10 @@ impl Node for SliceCoordinator {
                 if self.is_rebuilding {
                     self.members.awaited().into_iter().for_each(|shard| self.send_rejoin(shard, out));
                 }
+                if self.is_resumed {
+                    self.members.answers().for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
+                    out.is_done = self.is_done();
+                }
                 Ok(())
             }
             Event::Frame { frame, .. } => self.on_frame(&frame, out),
@@ -339,7 +356,6 @@ impl Node for SliceCoordinator {
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        // nothing: the workers' labels are the truth, and a new coordinator is rebuilt from their pushes
-        Vec::new()
+        self.remember()
     }
 }

@@ -4,6 +4,9 @@
 //! push says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::consolidate::ShardId;
 use crate::message::Stamp;
@@ -28,6 +31,25 @@ struct Member {
     sequence: u64,
     /// The answer to its last push, to be sent again if asked again.
     reply: Option<Frame>,
+}
+
+/// Who has joined, without what waits, and the last answers.
+#[derive(Serialize, Deserialize)]
+pub(super) struct MembersMemory {
+    joined: BTreeMap<ShardId, MemberMemory>,
+    /// The part of the answers that all receive.
+    shared: Option<Vec<u8>>,
+    awaited: BTreeSet<ShardId>,
+    n_incarnations: u32,
+    gone: BTreeMap<ShardId, u32>,
+    released: BTreeSet<ShardId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MemberMemory {
+    incarnation: u32,
+    sequence: u64,
+    answer: Option<Vec<u8>>,
 }
 
 /// What to do about a push.
@@ -128,9 +150,53 @@ impl<P> Members<P> {
         self.joined.remove(&shard);
     }
 
+    /// The last answer to each.
+    pub(super) fn answers(&self) -> impl Iterator<Item = (ShardId, Frame)> {
+        self.joined.iter().filter_map(|(shard, member)| Some((*shard, member.reply.clone()?)))
+    }
+
+    /// At the border of a cycle, where all have had the same answer.
+    pub(super) fn memory(&self) -> MembersMemory {
+        let member = |(shard, member): (&ShardId, &Member)| {
+            let answer = member.reply.as_ref().map(|frame| frame.own.to_vec());
+            (*shard, MemberMemory { incarnation: member.incarnation, sequence: member.sequence, answer })
+        };
+        let shared = self.joined.values().find_map(|member| member.reply.as_ref()?.shared.as_ref());
+        MembersMemory {
+            joined: self.joined.iter().map(member).collect(),
+            shared: shared.map(|bytes| bytes.to_vec()),
+            awaited: self.awaited.clone(),
+            n_incarnations: self.n_incarnations,
+            gone: self.gone.clone(),
+            released: self.released.clone(),
+        }
+    }
+
     /// Whether everyone has had the last answer.
     pub(super) fn all_released(&self) -> bool {
         self.joined.keys().all(|shard| self.released.contains(shard))
+    }
+}
+
+impl MembersMemory {
+    /// Who has joined.
+    pub(super) fn shards(&self) -> impl Iterator<Item = ShardId> {
+        self.joined.keys().copied()
+    }
+
+    /// The members again.
+    pub(super) fn recall<P>(self) -> Members<P> {
+        let shared: Option<Arc<[u8]>> = self.shared.map(Into::into);
+        let member = |(shard, memory): (ShardId, MemberMemory)| {
+            let reply = memory.answer.map(|own| Frame { own: own.into(), shared: shared.clone() });
+            (shard, Member { incarnation: memory.incarnation, sequence: memory.sequence, reply })
+        };
+        Members {
+            joined: self.joined.into_iter().map(member).collect(),
+            gone: self.gone,
+            released: self.released,
+            ..Members::new(self.awaited, self.n_incarnations)
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::{ComponentId, ShardId};
-use crate::error::{InputError, Result};
+use crate::error::{Error, InputError, Result};
+use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode, encode};
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use crate::message::{Hello, Joining, Plan, ShownLabels, Stamp};
@@ -32,6 +33,9 @@ pub struct SliceWorker {
     incarnation: u32,
     sequence: u64,
     is_done: bool,
+    interrupt: Interrupt,
+    /// As it was when the last answer came, until the next one.
+    before: Option<Memory>,
 }
 
 /// What a worker does once it has a plan.
@@ -46,24 +50,26 @@ struct Work {
 }
 
 /// A checkpoint: the labels and what they stand for. Everything else can be made again.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Memory {
     ids: Vec<ComponentId>,
     labels: Vec<u32>,
     round: u64,
     cycle: u64,
     alpha: f64,
+    /// The push that waits for its answer.
+    incarnation: u32,
+    sequence: u64,
 }
 
-impl SliceWorker {
-    /// The worker of a shard whose rows are all unassigned.
-    pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self { shard_id, shard, kernel, work: None, memory: None, incarnation: 0, sequence: 0, is_done: false }
+impl Memory {
+    fn encode(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("a checkpoint is plain data")
     }
 
-    /// A worker that goes on from a checkpoint of an earlier life.
-    pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
-        let memory: Memory = postcard::from_bytes(checkpoint)
+    /// Decodes the checkpoint of a worker of these rows.
+    fn decode(bytes: &[u8], shard_id: ShardId, shard: &Shard) -> Result<Self> {
+        let memory: Self = postcard::from_bytes(bytes)
             .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
         let is_whole = memory.labels.len() == shard.n_rows()
             && memory.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < memory.ids.len());
@@ -71,14 +77,55 @@ impl SliceWorker {
             let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
             return Err(InputError::new(problem).into());
         }
+        Ok(memory)
+    }
+}
+
+impl SliceWorker {
+    /// The worker of a shard whose rows are all unassigned.
+    pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
+        Self {
+            shard_id,
+            shard,
+            kernel,
+            work: None,
+            memory: None,
+            incarnation: 0,
+            sequence: 0,
+            is_done: false,
+            interrupt: Interrupt::new(),
+            before: None,
+        }
+    }
+
+    /// Lets draws break off once the flag is raised.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
+        if let Some(work) = &mut self.work {
+            work.sampler.set_interrupt(interrupt.clone());
+        }
+        Self { interrupt, ..self }
+    }
+
+    /// A worker that goes on from a checkpoint of an earlier life.
+    pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
+        let memory = Memory::decode(checkpoint, shard_id, &shard)?;
         Ok(Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) })
+    }
+
+    /// A worker at the border where a checkpoint was taken: it waits for the answer to its push. The coordinator goes on likewise, under the same plan.
+    pub fn resume(shard_id: ShardId, shard: Shard, kernel: Kernel, plan: Plan, checkpoint: &[u8]) -> Result<Self> {
+        let memory = Memory::decode(checkpoint, shard_id, &shard)?;
+        let Memory { incarnation, sequence, .. } = memory;
+        let work = Some(Work::new(plan, shard.clone(), Some(memory)));
+        Ok(Self { work, incarnation, sequence, ..Self::new(shard_id, shard, kernel) })
     }
 
     /// A worker that begins with labels below `n_components`, the same numbers as the other workers'.
     pub fn start_from(shard_id: ShardId, shard: Shard, kernel: Kernel, labels: Vec<u32>, n_components: u32) -> Self {
         assert_eq!(labels.len(), shard.n_rows(), "one label a row");
         let ids = (0..n_components).map(|number| ComponentId { epoch: 0, number: u64::from(number) + 1 }).collect();
-        let memory = Memory { ids, labels, round: 0, cycle: 0, alpha: 1.0 };
+        let memory = Memory { ids, labels, alpha: 1.0, ..Memory::default() };
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }
 
@@ -91,12 +138,27 @@ impl SliceWorker {
         Stamp { shard: self.shard_id, incarnation: self.incarnation, sequence: self.sequence }
     }
 
+    /// What is to be remembered, once there is a plan.
+    fn current(&self) -> Option<Memory> {
+        self.work.as_ref().map(|work| Memory {
+            ids: work.ids.clone(),
+            labels: work.sampler.labels().to_vec(),
+            round: work.round,
+            cycle: work.cycle,
+            alpha: work.alpha,
+            incarnation: self.incarnation,
+            sequence: self.sequence,
+        })
+    }
+
     fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
         let (stamp, message) = decode(frame, stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take()));
+                let mut work = Work::new(plan, self.shard.clone(), self.memory.take());
+                work.sampler.set_interrupt(self.interrupt.clone());
+                self.work = Some(work);
                 self.join(stamp.incarnation, out);
             }
             Message::Rejoin if self.work.is_none() => self.say_hello(out),
@@ -131,6 +193,7 @@ impl SliceWorker {
 
     fn on_reply(&mut self, reply: SliceReply, out: &mut Outbox) -> Result<()> {
         let (stamp, shard_id) = (self.stamp(), self.shard_id);
+        self.before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
         let show = |shown| encode(stamp, &Message::ShownLabels(shown));
         match reply {
@@ -143,6 +206,9 @@ impl SliceWorker {
                     out.send(Address::Driver, show(work.show(draw.cycle)));
                 }
                 let moved = work.draw(draw, shard_id)?;
+                if self.interrupt.is_raised() {
+                    return Err(Error::Interrupted);
+                }
                 out.swept_rows += self.shard.n_rows() as u64;
                 self.push(Some(moved), None, out);
             }
@@ -160,7 +226,7 @@ impl Work {
     fn new(plan: Plan, shard: Shard, memory: Option<Memory>) -> Self {
         let mut sampler = slice_sampler(&plan.model, shard, plan.kernel);
         match memory {
-            Some(Memory { ids, labels, round, cycle, alpha }) => {
+            Some(Memory { ids, labels, round, cycle, alpha, .. }) => {
                 sampler.set_labels(labels);
                 Self { plan, sampler, ids, round, cycle, alpha }
             }
@@ -241,7 +307,9 @@ impl Node for SliceWorker {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
             Event::Start => {
-                self.say_hello(out);
+                if self.work.is_none() {
+                    self.say_hello(out);
+                }
                 Ok(())
             }
             Event::Frame { frame, .. } => self.on_frame(&frame, out),
@@ -250,20 +318,11 @@ impl Node for SliceWorker {
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        let memory = match (&self.work, &self.memory) {
-            (Some(work), _) => Memory {
-                ids: work.ids.clone(),
-                labels: work.sampler.labels().to_vec(),
-                round: work.round,
-                cycle: work.cycle,
-                alpha: work.alpha,
-            },
-            (None, Some(memory)) => memory.clone(),
-            (None, None) => {
-                let labels = vec![UNASSIGNED; self.shard.n_rows()];
-                Memory { ids: Vec::new(), labels, round: 0, cycle: 0, alpha: 1.0 }
-            }
-        };
-        postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
+        let nothing = || Memory { labels: vec![UNASSIGNED; self.shard.n_rows()], alpha: 1.0, ..Memory::default() };
+        self.current().or_else(|| self.memory.clone()).unwrap_or_else(nothing).encode()
+    }
+
+    fn checkpoint_before_answer(&self) -> Option<Vec<u8>> {
+        self.before.as_ref().map(Memory::encode)
     }
 }

@@ -4,6 +4,7 @@
 //! the labels in row order, so a push is a pure function of the labels. Between a push and its reply the labels rest. Here is the node;
 //! what it does in a cycle is in `work`, and `own` puts its contributions into the vocabulary of a snapshot.
 
+mod memory;
 mod own;
 mod work;
 
@@ -11,14 +12,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
-use crate::error::{InputError, Result};
+use crate::error::{Error, InputError, Result};
 use crate::halves::Half;
+use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode, encode};
-use crate::message::{Hello, Joining, Push, Reply, Snapshot, Stamp};
+use crate::message::{Hello, Joining, Plan, Push, Reply, Snapshot, Stamp};
 use crate::rows::Shard;
 use crate::survey::Survey;
-use crate::sweep::{Kernel, UNASSIGNED};
-use work::{Memory, Work};
+use crate::sweep::Kernel;
+use memory::Memory;
+use work::Work;
 
 /// The worker of a shard.
 pub struct Worker {
@@ -32,6 +35,9 @@ pub struct Worker {
     incarnation: u32,
     sequence: u64,
     is_done: bool,
+    interrupt: Interrupt,
+    /// As it was when the last answer came, until the next one.
+    before: Option<Memory>,
 }
 
 /// Where a row is, as its worker says it.
@@ -48,23 +54,47 @@ pub struct RowLabel {
 impl Worker {
     /// The worker of a shard whose rows are all unassigned.
     pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self { shard_id, shard, kernel, work: None, memory: None, incarnation: 0, sequence: 0, is_done: false }
+        Self {
+            shard_id,
+            shard,
+            kernel,
+            work: None,
+            memory: None,
+            incarnation: 0,
+            sequence: 0,
+            is_done: false,
+            interrupt: Interrupt::new(),
+            before: None,
+        }
+    }
+
+    /// Lets sweeps break off once the flag is raised.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
+        if let Some(work) = &mut self.work {
+            work.set_interrupt(interrupt.clone());
+        }
+        Self { interrupt, ..self }
     }
 
     /// A worker that goes on from a checkpoint of an earlier life.
     pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
-        let memory: Option<Memory> = postcard::from_bytes(checkpoint)
-            .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
-        let is_whole = |memory: &Memory| {
-            memory.stride > 0
-                && memory.labels.len() == shard.n_rows().div_ceil(memory.stride)
-                && memory.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < memory.names.len())
-        };
-        if !memory.as_ref().is_none_or(is_whole) {
-            let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
-            return Err(InputError::new(problem).into());
-        }
+        let memory = Memory::decode(checkpoint, shard_id, &shard)?;
         Ok(Self { memory, ..Self::new(shard_id, shard, kernel) })
+    }
+
+    /// A worker at the border where a checkpoint was taken: it waits for the answer to its push. The coordinator goes on likewise, under the same plan.
+    pub fn resume(shard_id: ShardId, shard: Shard, kernel: Kernel, plan: Plan, checkpoint: &[u8]) -> Result<Self> {
+        let Some(mut memory) = Memory::decode(checkpoint, shard_id, &shard)? else {
+            return Err(
+                InputError::new(format!("the checkpoint of worker {shard_id} is of a run without a plan")).into()
+            );
+        };
+        let (incarnation, sequence) = (memory.incarnation, memory.sequence);
+        let (halves, generations) = (std::mem::take(&mut memory.halves), std::mem::take(&mut memory.generations));
+        let mut work = Work::new(plan, shard.clone(), Some(memory), Interrupt::new());
+        work.recall_halves(halves, generations);
+        Ok(Self { work: Some(work), incarnation, sequence, ..Self::new(shard_id, shard, kernel) })
     }
 
     /// A worker that begins with labels, the same numbers as the other workers'.
@@ -75,7 +105,7 @@ impl Worker {
         let slots: HashMap<u32, u32> = used.iter().copied().zip(0..).collect();
         let names = used.iter().map(name).collect();
         let labels = labels.iter().map(|label| slots[label]).collect();
-        let memory = Memory { names, labels, next_birth: 0, base_version: 0, cycle: 0, alpha: 1.0, stride: 1 };
+        let memory = Memory { names, labels, alpha: 1.0, stride: 1, ..Memory::default() };
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }
 
@@ -107,18 +137,24 @@ impl Worker {
         Stamp { shard: self.shard_id, incarnation: self.incarnation, sequence: self.sequence }
     }
 
+    /// What is to be remembered; before there is a plan there is nothing.
+    fn current(&self) -> Option<Memory> {
+        let work = self.work.as_ref()?;
+        Some(Memory { incarnation: self.incarnation, sequence: self.sequence, ..work.memory() })
+    }
+
     fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
         let (stamp, message) = decode(frame, stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take()));
+                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take(), self.interrupt.clone()));
                 self.join(stamp.incarnation, out);
             }
             Message::Rejoin if self.work.is_none() => self.say_hello(out),
             Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
             Message::Reply(reply, snapshot) if stamp == self.stamp() && !self.is_done => {
-                self.on_reply(&reply, snapshot, out);
+                return self.on_reply(&reply, snapshot, out);
             }
             // late or doubled: what it asks for has been done
             _ => {}
@@ -155,8 +191,9 @@ impl Worker {
         out.send(Address::Coordinator, encode(self.stamp(), &Message::Push(push)));
     }
 
-    fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) {
+    fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) -> Result<()> {
         let shard_id = self.shard_id;
+        self.before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
         let stride_before = work.stride;
         work.take_in(reply, snapshot);
@@ -168,13 +205,17 @@ impl Worker {
         if reply.is_last {
             self.is_done = true;
             out.is_done = true;
-            return;
+            return Ok(());
         }
         let moved = work.sweep(shard_id);
+        if self.interrupt.is_raised() {
+            return Err(Error::Interrupted);
+        }
         out.swept_rows += work.sampler.labels().len() as u64 * u64::from(work.plan.sweeps_per_cycle);
         let sum_log_base = (work.stride != stride_before).then(|| work.sampler.sum_log_base());
         let push = Push { sum_log_base, ..work.push(moved, None) };
         self.send_push(push, out);
+        Ok(())
     }
 }
 
@@ -182,7 +223,9 @@ impl Node for Worker {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
             Event::Start => {
-                self.say_hello(out);
+                if self.work.is_none() {
+                    self.say_hello(out);
+                }
                 Ok(())
             }
             Event::Frame { frame, .. } => self.on_frame(&frame, out),
@@ -191,16 +234,10 @@ impl Node for Worker {
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        // before there is a plan there is nothing to remember
-        let memory = self.work.as_ref().map(|work| Memory {
-            names: work.names.clone(),
-            labels: work.sampler.labels().to_vec(),
-            next_birth: work.next_birth,
-            base_version: work.base_version,
-            cycle: work.cycle,
-            alpha: work.alpha,
-            stride: work.stride,
-        });
-        postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
+        Memory::encode(&self.current())
+    }
+
+    fn checkpoint_before_answer(&self) -> Option<Vec<u8>> {
+        self.before.is_some().then(|| Memory::encode(&self.before))
     }
 }

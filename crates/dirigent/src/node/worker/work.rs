@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::memory::Memory;
 use super::own::{Own, Places, own_or};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
+use crate::interrupt::Interrupt;
 use crate::message::{Joining, Plan, Push, Reply, ShownLabels, Snapshot, Told};
 use crate::node::WarmUp;
 use crate::rng::Role;
@@ -36,24 +36,14 @@ pub(super) struct Work {
     pub(super) cycle: u64,
     pub(super) alpha: f64,
     is_generous: bool,
-}
-
-/// A checkpoint: the labels and what they stand for. Everything else can be made again.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Memory {
-    pub(super) names: Vec<PieceName>,
-    pub(super) labels: Vec<u32>,
-    pub(super) next_birth: u64,
-    pub(super) base_version: u64,
-    pub(super) cycle: u64,
-    pub(super) alpha: f64,
-    pub(super) stride: usize,
+    interrupt: Interrupt,
 }
 
 impl Work {
-    pub(super) fn new(plan: Plan, shard: Shard, memory: Option<Memory>) -> Self {
+    pub(super) fn new(plan: Plan, shard: Shard, memory: Option<Memory>, interrupt: Interrupt) -> Self {
         let stride = memory.as_ref().map_or(1, |memory| memory.stride);
         let mut sampler = sampler(&plan.model, shard.every(stride), plan.kernel);
+        sampler.set_interrupt(interrupt.clone());
         let mut work = Self {
             shard,
             stride,
@@ -67,6 +57,7 @@ impl Work {
             cycle: 0,
             alpha: 1.0,
             is_generous: false,
+            interrupt,
             sampler: {
                 sampler.load(&[]);
                 sampler
@@ -81,6 +72,38 @@ impl Work {
             (work.base_version, work.cycle, work.alpha) = (memory.base_version, memory.cycle, memory.alpha);
         }
         work
+    }
+
+    /// Lets sweeps break off once the flag is raised.
+    pub(super) fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.sampler.set_interrupt(interrupt.clone());
+        self.interrupt = interrupt;
+    }
+
+    /// What is to be remembered, but for the life of the worker.
+    pub(super) fn memory(&self) -> Memory {
+        let halves = self.sampler.halves();
+        Memory {
+            names: self.names.clone(),
+            labels: self.sampler.labels().to_vec(),
+            halves: if halves.iter().all(Option::is_none) { Vec::new() } else { halves.to_vec() },
+            generations: self.generations.clone(),
+            next_birth: self.next_birth,
+            base_version: self.base_version,
+            cycle: self.cycle,
+            alpha: self.alpha,
+            stride: self.stride,
+            ..Memory::default()
+        }
+    }
+
+    /// Puts the rows back into the halves they were in when the push was made that an answer is waited for.
+    pub(super) fn recall_halves(&mut self, halves: Vec<Option<Half>>, generations: Vec<Option<u32>>) {
+        if !halves.is_empty() {
+            self.sampler.set_halves(halves);
+        }
+        self.generations = generations;
+        self.pushed = self.contributions();
     }
 
     /// Sweeps the shard; the number of rows that moved.
@@ -217,6 +240,7 @@ impl Work {
         let times = (self.stride / stride).max(1);
         self.stride = stride;
         self.sampler = sampler(&self.plan.model, self.shard.every(stride), self.plan.kernel);
+        self.sampler.set_interrupt(self.interrupt.clone());
         let n_rows = self.sampler.labels().len();
         let (mut more_labels, mut more_halves) = (vec![UNASSIGNED; n_rows], vec![None; n_rows]);
         more_labels.iter_mut().step_by(times).zip(labels).for_each(|(more, label)| *more = label);

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{DrawnComponents, SliceSampler, n_allowed};
 use crate::family::Family;
+use crate::interrupt::Interrupt;
 use crate::rng::Stream;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -49,6 +50,7 @@ pub(super) struct Sliced<S> {
     labels: Vec<u32>,
     kernel: Kernel,
     buffers: Buffers,
+    interrupt: Interrupt,
 }
 
 /// Reused from batch to batch: the hot path allocates nothing.
@@ -65,7 +67,7 @@ struct Buffers {
 impl<S: SliceScorer> Sliced<S> {
     pub(super) fn new(scorer: S, shard: Shard, kernel: Kernel) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { scorer, shard, labels, kernel, buffers: Buffers::default() }
+        Self { scorer, shard, labels, kernel, buffers: Buffers::default(), interrupt: Interrupt::new() }
     }
 
     /// The law that a row's component is drawn from.
@@ -156,10 +158,13 @@ impl<S: SliceScorer> Task for DrawLabels<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> u64 {
-        let Sliced { scorer, shard, labels, buffers, .. } = self.sampler;
+        let Sliced { scorer, shard, labels, buffers, interrupt, .. } = self.sampler;
         let n_rows = labels.len();
         let mut moved = 0;
         for first_row in (0..n_rows).step_by(S::BATCH) {
+            if interrupt.is_raised() {
+                break;
+            }
             let rows = first_row..(first_row + S::BATCH).min(n_rows);
             buffers.n_allowed.clear();
             for &own in &labels[rows.clone()] {
@@ -186,6 +191,10 @@ impl<S: SliceScorer> SliceSampler for Sliced<S> {
     fn set_labels(&mut self, labels: Vec<u32>) {
         assert_eq!(labels.len(), self.shard.n_rows(), "one label a row");
         self.labels = labels;
+    }
+
+    fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
     }
 
     fn draw_labels(&mut self, components: &DrawnComponents, slices: &mut Stream, rng: &mut Stream) -> u64 {

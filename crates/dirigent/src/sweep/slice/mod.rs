@@ -23,6 +23,7 @@ pub use self::reference::Reference;
 use self::batch::Sliced;
 use super::{Kernel, UNASSIGNED};
 use crate::family::{Conjugate, GaussianFixed, GaussianFull};
+use crate::interrupt::Interrupt;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
 use crate::rows::Shard;
@@ -44,6 +45,9 @@ pub trait SliceSampler: Send {
 
     /// Replaces the labels.
     fn set_labels(&mut self, labels: Vec<u32>);
+
+    /// Lets draws break off, between batches, once the flag is raised; what they leave behind is then of no use.
+    fn set_interrupt(&mut self, interrupt: Interrupt);
 
     /// Draws every row's component afresh, `slices` giving the U of each row in order; the number of rows that moved. A row that is
     /// in no component has no slice: it is seated ∝ π_k f(x|φ_k).

@@ -2,6 +2,7 @@
 
 use super::{DrawnComponents, SliceSampler, n_allowed};
 use crate::family::Family;
+use crate::interrupt::Interrupt;
 use crate::rng::Stream;
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
@@ -13,13 +14,14 @@ pub struct Reference<F> {
     family: F,
     shard: Shard,
     labels: Vec<u32>,
+    interrupt: Interrupt,
 }
 
 impl<F: Family> Reference<F> {
     /// A sampler with all rows unassigned.
     pub fn new(family: F, shard: Shard) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { family, shard, labels }
+        Self { family, shard, labels, interrupt: Interrupt::new() }
     }
 }
 
@@ -50,9 +52,16 @@ impl<F: Family + Send> SliceSampler for Reference<F> {
         self.labels = labels;
     }
 
+    fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
     fn draw_labels(&mut self, components: &DrawnComponents, slices: &mut Stream, rng: &mut Stream) -> u64 {
         let mut moved = 0;
         for (row, label) in self.shard.rows().zip(&mut self.labels) {
+            if self.interrupt.is_raised() {
+                break;
+            }
             let log_weights = log_conditional(&self.family, row, *label, components, slices.uniform_positive());
             let choice = rng.categorical(&log_weights) as u32;
             moved += u64::from(choice != *label);

@@ -1,0 +1,78 @@
+//! The coordinator of the slice sampler put away at the border of a cycle, and taken up again: with the draw that no worker has heard yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::super::members::MembersMemory;
+use super::{Column, SliceCoordinator, SliceCoordinatorOptions};
+use crate::consolidate::{ComponentId, ShardId, fits};
+use crate::error::{InputError, Result};
+use crate::message::Plan;
+use crate::posterior::horizon::Horizon;
+
+/// All that the coordinator knows between two cycles.
+#[derive(Serialize, Deserialize)]
+struct Memory {
+    plan: Plan,
+    members: MembersMemory,
+    columns: BTreeMap<ShardId, Column>,
+    live: BTreeSet<ComponentId>,
+    alpha: f64,
+    cycle: u64,
+    round: u64,
+    epoch: u32,
+    last_id: u64,
+    horizon: Horizon,
+    has_closed: bool,
+}
+
+impl SliceCoordinator {
+    /// Nothing before there is a plan.
+    pub(super) fn remember(&self) -> Vec<u8> {
+        let memory = self.plan.as_ref().map(|plan| Memory {
+            plan: plan.clone(),
+            members: self.members.memory(),
+            columns: self.columns.clone(),
+            live: self.live.clone(),
+            alpha: self.alpha,
+            cycle: self.cycle,
+            round: self.round,
+            epoch: self.epoch,
+            last_id: self.last_id,
+            horizon: self.horizon.clone(),
+            has_closed: self.has_closed,
+        });
+        postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
+    }
+
+    /// A coordinator that goes on from a checkpoint, together with its workers. The options may ask for more cycles than before.
+    pub fn resume(options: SliceCoordinatorOptions, checkpoint: &[u8]) -> Result<Self> {
+        let memory: Option<Memory> = postcard::from_bytes(checkpoint)
+            .map_err(|error| InputError::new(format!("the checkpoint of the coordinator cannot be read: {error}")))?;
+        let is_ours = |memory: &Memory| {
+            let family = memory.plan.model.conjugate();
+            let mut contributions = memory.columns.values().flat_map(|column| &column.contributions);
+            memory.members.shards().eq(0..options.n_workers)
+                && contributions.all(|contribution| fits(&contribution.stats, family))
+        };
+        let memory = memory
+            .filter(is_ours)
+            .ok_or_else(|| InputError::new("the checkpoint of the coordinator is of another run"))?;
+        Ok(Self {
+            plan: Some(memory.plan),
+            members: memory.members.recall(),
+            columns: memory.columns,
+            live: memory.live,
+            alpha: memory.alpha,
+            cycle: memory.cycle,
+            round: memory.round,
+            epoch: memory.epoch,
+            last_id: memory.last_id,
+            horizon: memory.horizon.going_on(options.cycles, options.n_kept),
+            has_closed: memory.has_closed,
+            is_resumed: true,
+            ..Self::new(options)
+        })
+    }
+}

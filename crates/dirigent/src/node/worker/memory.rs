@@ -1,0 +1,55 @@
+//! A checkpoint of a worker: the labels and what they stand for. Everything else can be made again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::consolidate::{PieceName, ShardId};
+use crate::error::{InputError, Result};
+use crate::halves::Half;
+use crate::rows::Shard;
+use crate::sweep::UNASSIGNED;
+
+/// A worker between a push and its answer.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Memory {
+    pub(super) names: Vec<PieceName>,
+    /// Of the rows that take part.
+    pub(super) labels: Vec<u32>,
+    /// The half that each of them is in; empty if none is in one.
+    pub(super) halves: Vec<Option<Half>>,
+    /// The generation of each slot's halves, of those that keep some.
+    pub(super) generations: Vec<Option<u32>>,
+    pub(super) next_birth: u64,
+    pub(super) base_version: u64,
+    pub(super) cycle: u64,
+    pub(super) alpha: f64,
+    pub(super) stride: usize,
+    /// The push that waits for its answer.
+    pub(super) incarnation: u32,
+    pub(super) sequence: u64,
+}
+
+impl Memory {
+    pub(super) fn encode(memory: &Option<Self>) -> Vec<u8> {
+        postcard::to_stdvec(memory).expect("a checkpoint is plain data")
+    }
+
+    /// Decodes the checkpoint of a worker of these rows.
+    pub(super) fn decode(bytes: &[u8], shard_id: ShardId, shard: &Shard) -> Result<Option<Self>> {
+        let memory: Option<Self> = postcard::from_bytes(bytes)
+            .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
+        if !memory.as_ref().is_none_or(|memory| memory.is_of(shard)) {
+            let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
+            return Err(InputError::new(problem).into());
+        }
+        Ok(memory)
+    }
+
+    fn is_of(&self, shard: &Shard) -> bool {
+        let n_labels = self.labels.len();
+        self.stride > 0
+            && n_labels == shard.n_rows().div_ceil(self.stride)
+            && self.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < self.names.len())
+            && (self.halves.is_empty() || self.halves.len() == n_labels)
+            && self.generations.len() <= self.names.len()
+    }
+}
