@@ -7,7 +7,7 @@ CASES ?= 5000
 export RUSTDOCFLAGS := -D warnings
 
 help:
-	@echo "make test          format, lint, Rust tests, README, licences, text; the seconds of each stage"
+	@echo "make test          format, lint, Rust tests, Python package, README, licences, text; the seconds of each stage"
 	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
 	@echo "make bench         the sweep beside its slow twin and the bare limit"
 	@echo "make bench-counts  instruction counts of the sweep"
@@ -15,7 +15,7 @@ help:
 	@echo "make demo          make data, fit them, print a summary"
 
 test:
-	@MAKE="$(MAKE)" scripts/stages tools format lint rust readme licences text
+	@MAKE="$(MAKE)" scripts/stages tools format lint rust python readme licences text
 
 # rustup adds what a minimal toolchain lacks; where it cannot, the stages themselves say what is missing
 tools:
@@ -33,6 +33,10 @@ lint:
 
 rust:
 	cargo test --locked --release --workspace
+
+# the wheel, its tests, mypy and stubtest
+python:
+	@scripts/with "scripts/test_python tools" "Python 3.10 with venv, and a package index for tests-python/requirements.txt" scripts/test_python
 
 readme:
 	@$(PYTHON) scripts/run_readme.py
@@ -60,4 +64,4 @@ audit:
 demo:
 	cargo run --locked --release -- demo
 
-.PHONY: help test tools format lint rust readme licences text test-long bench bench-counts audit demo
+.PHONY: help test tools format lint rust python readme licences text test-long bench bench-counts audit demo

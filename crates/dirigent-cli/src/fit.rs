@@ -1,10 +1,10 @@
 //! `dirigent fit`: from files and options to a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dirigent::io::labels::read_labels;
-use dirigent::io::{DataSet, Selection};
+use dirigent::io::{DataSet, MemoryRows, Selection};
 use dirigent::method::cgs::Draws;
 use dirigent::method::{MethodOptions, pilot};
 use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
@@ -17,6 +17,7 @@ use dirigent::{InputError, Result};
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
 use crate::console::{Console, grouped};
+use crate::embed::Watcher;
 use crate::job::{self, Job};
 use crate::keep::{self, Keeper};
 use crate::point;
@@ -26,17 +27,34 @@ use crate::said::Said;
 /// Cycles after which a chain that has not settled is given up.
 pub(crate) const MAX_CYCLES: u64 = 1000;
 
-pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
-    match &args.checkpoints.resume {
-        Some(run) => {
-            let (args, resumed) = resume::read(run, matches)?;
-            fit(&args, &Said::default(), Some(resumed))
-        }
-        None => fit(args, &Said::of(matches), None),
-    }
+/// Where the rows are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// In the files that the options name.
+    Files,
+    /// In memory, with the names of the columns.
+    Memory(&'a [MemoryRows], Option<&'a [String]>),
 }
 
-fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
+pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
+    let path = match &args.checkpoints.resume {
+        Some(run) => {
+            let (args, resumed) = resume::read(run, matches)?;
+            fit(&args, Source::Files, &Said::default(), Some(resumed), None)
+        }
+        None => fit(args, Source::Files, &Said::of(matches), None, None),
+    };
+    path.map(drop)
+}
+
+/// Fits the rows; returns the run folder. A run that somebody watches keeps no checkpoints: it is not the command that would go on with it.
+pub(crate) fn fit(
+    args: &FitArgs,
+    source: Source<'_>,
+    said: &Said,
+    resumed: Option<Resumed>,
+    watcher: Option<Watcher<'_>>,
+) -> Result<PathBuf> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
     point::check(&args.run)?;
@@ -48,7 +66,7 @@ fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
     let console = args.output.console();
     let mut model_options = args.model.options();
     let selection = selection(args, &model_options);
-    let data = open(args, &selection, &model_options, console)?;
+    let data = open(args, source, &selection, &model_options, console)?;
     let transform = prepare(args, &data, console)?;
     let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
     (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
@@ -100,7 +118,7 @@ fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
         }
         _ => {
             let run_dir = create_run_dir(&args.output, data.name())?;
-            let keeper = if keeps_checkpoints {
+            let keeper = if keeps_checkpoints && watcher.is_none() {
                 Keeper::begin(run_dir.path(), said, every)?
             } else {
                 keep::forget(run_dir.path())?;
@@ -109,7 +127,8 @@ fn fit(args: &FitArgs, said: &Said, resumed: Option<Resumed>) -> Result<()> {
             (run_dir, keeper)
         }
     };
-    job::run_kept(&job, &run_dir, record, &args.output, keeper)
+    job::run_kept(&job, &run_dir, record, &args.output, keeper, watcher)?;
+    Ok(run_dir.path().to_path_buf())
 }
 
 /// The record of a run that begins.
@@ -194,8 +213,17 @@ fn too_many_draws(problem: String) -> dirigent::Error {
 }
 
 /// The rows, as counts where the family wants counts, and as numbers where it wants numbers.
-fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: Console) -> Result<DataSet> {
-    let data = DataSet::open(&args.data, selection)?;
+fn open(
+    args: &FitArgs,
+    source: Source<'_>,
+    selection: &Selection,
+    options: &ModelOptions,
+    console: Console,
+) -> Result<DataSet> {
+    let data = match source {
+        Source::Files => DataSet::open(&args.data, selection)?,
+        Source::Memory(parts, names) => DataSet::of_memory(parts, names, selection)?,
+    };
     let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
     console.say(format_args!("data: {} ({rows} rows, {columns} columns)", data.name()));
     if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {

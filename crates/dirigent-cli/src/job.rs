@@ -25,6 +25,7 @@ use dirigent::{Error, Result};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
+use crate::embed::Watcher;
 use crate::keep::Keeper;
 use crate::point;
 use crate::progress::Progress;
@@ -54,20 +55,21 @@ struct Told {
 
 /// Runs the job, fills the run folder, prints the summary. Keeps no checkpoints.
 pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
-    run_kept(job, run_dir, record, output, Keeper::none())
+    run_kept(job, run_dir, record, output, Keeper::none(), None)
 }
 
-/// The same with checkpoints.
+/// The same with checkpoints, or watched by another program.
 pub(crate) fn run_kept(
     job: &Job<'_>,
     run_dir: &RunDir,
     mut record: RunRecord<'_>,
     output: &OutputArgs,
     mut keeper: Keeper,
+    watcher: Option<Watcher<'_>>,
 ) -> Result<()> {
     record.command.clone_from(&output.command);
     run_dir.write_record(&record)?;
-    let told = match fill(job, run_dir, record.data.fitted_columns(), output, &mut keeper) {
+    let told = match fill(job, run_dir, record.data.fitted_columns(), output, &mut keeper, watcher) {
         Ok(told) => told,
         Err(Error::Interrupted) => {
             record.status = Status::Interrupted;
@@ -110,15 +112,17 @@ fn fill(
     columns: FittedColumns,
     output: &OutputArgs,
     keeper: &mut Keeper,
+    watcher: Option<Watcher<'_>>,
 ) -> Result<Told> {
     let n_rows = job.shard.n_rows();
-    let mut recorder = Recorder::new(job, run_dir, output, keeper)?;
+    let mut recorder = Recorder::new(job, run_dir, output, keeper, watcher)?;
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
     let seconds = recorder.seconds();
     recorder.progress.finish();
-    let mut outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(error) => {
+    let mut outcome = match (outcome, &recorder.last) {
+        (Ok(outcome), _) => outcome,
+        (Err(Error::Interrupted), Some(last)) => last.outcome(job, recorder.n_draws),
+        (Err(error), _) => {
             if recorder.keeper.has_checkpoint() {
                 recorder.draws.map(NpyWriter::leave).transpose()?;
             }
@@ -172,17 +176,27 @@ fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
 struct Recorder<'a> {
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
+    n_rows: usize,
     n_draws: usize,
     best: Option<BestState>,
     progress: Progress,
     keeper: &'a mut Keeper,
+    watcher: Option<Watcher<'a>>,
+    /// The last state, where somebody watches: what is left when the run is interrupted.
+    last: Option<LastState>,
     began: Instant,
     seconds_before: f64,
 }
 
 impl<'a> Recorder<'a> {
     /// Begins the files of a run, or goes on with them.
-    fn new(job: &Job<'_>, run_dir: &RunDir, output: &OutputArgs, keeper: &'a mut Keeper) -> Result<Self> {
+    fn new(
+        job: &Job<'_>,
+        run_dir: &RunDir,
+        output: &OutputArgs,
+        keeper: &'a mut Keeper,
+        watcher: Option<Watcher<'a>>,
+    ) -> Result<Self> {
         let n_rows = job.shard.n_rows();
         let n_draws = |draws: Draws| draws.n_draws * usize::from(job.n_chains);
         let all_draws = job.options.draws().map(n_draws);
@@ -201,10 +215,13 @@ impl<'a> Recorder<'a> {
         Ok(Self {
             trace,
             draws,
+            n_rows,
             n_draws: files.n_draws,
             best: files.best.or(best),
             progress,
             keeper,
+            watcher,
+            last: None,
             began: Instant::now(),
             seconds_before: files.seconds,
         })
@@ -218,7 +235,8 @@ impl<'a> Recorder<'a> {
 impl Observer for Recorder<'_> {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.progress.on_cycle(info);
-        self.trace.write(info)
+        self.trace.write(info)?;
+        self.watcher.as_mut().map_or(Ok(()), |watcher| (watcher.on_cycle)(info))
     }
 
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
@@ -227,17 +245,21 @@ impl Observer for Recorder<'_> {
     }
 
     fn watches_states(&self) -> bool {
-        self.best.is_some()
+        self.best.is_some() || self.watcher.is_some()
     }
 
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         if let Some(best) = &mut self.best {
             best.look(info, state);
         }
+        // in the first cycles only a sample of the rows may have labels
+        if self.watcher.is_some() && info.n_rows == self.n_rows as u64 {
+            self.last = Some(LastState { labels: state(), alpha: info.alpha, cycle: info.cycle });
+        }
     }
 
     fn interrupt(&self) -> Interrupt {
-        self.keeper.interrupt()
+        self.watcher.as_ref().map_or_else(|| self.keeper.interrupt(), |watcher| watcher.interrupt.clone())
     }
 
     fn wants_checkpoint(&mut self) -> bool {
@@ -253,6 +275,21 @@ impl Observer for Recorder<'_> {
 
     fn take_saved(&mut self) -> Option<Saved> {
         self.keeper.take_saved()
+    }
+}
+
+/// The state after a cycle, of all rows.
+struct LastState {
+    labels: Vec<u32>,
+    alpha: f64,
+    cycle: u64,
+}
+
+impl LastState {
+    /// What the run would have left behind, had this been its last cycle.
+    fn outcome(&self, job: &Job<'_>, n_draws: usize) -> ChainsOutcome {
+        let best = cgs::conclude(job.shard, job.model, job.options.kernel(), self.alpha, &self.labels, self.cycle);
+        ChainsOutcome { best, totals: None, n_draws, diagnostics: None }
     }
 }
 
@@ -326,6 +363,7 @@ fn ended(because: StoppedBecause) -> &'static str {
         StoppedBecause::Stationary => " (settled)",
         StoppedBecause::MaxCycles => " (not settled)",
         StoppedBecause::TimeLimit => " (time limit)",
+        StoppedBecause::Interrupted => " (interrupted)",
     }
 }
 

@@ -7,6 +7,7 @@ mod choose;
 mod console;
 mod demo;
 mod draws;
+pub mod embed;
 mod eval;
 mod fit;
 mod info;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use dirigent::io::DataSet;
-use dirigent::model::Model;
 use dirigent::posterior::predictive::{Prediction, Predictor};
 use dirigent::rows::Shard;
 use dirigent::run_dir::{FittedModel, NpyWriter, write_file};
@@ -51,31 +50,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     job.tally.report(&args.output, console)
 }
 
-/// The rows with the columns of the fit, as counts where the family wants counts.
+/// The rows with the columns of the fit.
 fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<DataSet> {
     let (data, notes) = fitted.columns.open(paths)?;
     let (rows, components) = (grouped(data.n_rows() as u64), grouped(fitted.components.len() as u64));
     console.say(format_args!("data: {} ({rows} rows), model: {components} components", data.name()));
     notes.iter().for_each(|note| console.say(note));
-    match fitted.model {
-        Model::Multinomial(_) => data.into_counts(),
-        _ if data.is_counts() && !data.is_sparse_matrix() => {
-            let problem = "has sparse counts, but the model was fitted to dense rows";
-            Err(InputError::in_file(&paths[0], problem).hint("give rows like those of the fit").into())
-        }
-        _ => {
-            let data = data.into_numbers()?;
-            let rows = match &fitted.transform {
-                Some(transform) => {
-                    data.check_numbers("the transform of the fit")?;
-                    data.transformed(transform)
-                }
-                None => data,
-            };
-            fitted.model.check_rows(&rows)?;
-            Ok(rows)
-        }
-    }
+    fitted.prepare(data)
 }
 
 /// Where the predictions go.

@@ -186,6 +186,27 @@ impl Transform {
         }
     }
 
+    /// Rows of a table of columns that are given, as a table of the columns that are taken: what principal components leave out is the mean.
+    /// Lengths that were divided by are not known any more.
+    pub fn undo(&self, table: &Table) -> Table {
+        let mut given = vec![0.0; self.n_columns_out()];
+        let mut cells = Vec::with_capacity(table.n_rows() * self.n_columns());
+        for row_ix in 0..table.n_rows() {
+            read_row(table.row(row_ix), &mut given);
+            let scaled = match &self.rotation {
+                None => given.clone(),
+                Some(rows) => {
+                    let mut scaled = vec![0.0; self.n_columns()];
+                    rotate(rows, &given, &mut scaled);
+                    scaled
+                }
+            };
+            let columns = scaled.iter().zip(&self.offset).zip(&self.scale);
+            cells.extend(columns.map(|((cell, offset), scale)| offset + scale * cell));
+        }
+        Table::from_f64(self.n_columns(), cells)
+    }
+
     fn cells<T>(&self, table: &Table, convert: impl Fn(f64) -> T) -> Vec<T> {
         let by_column = self.rotation.as_ref().map(|rows| transposed(rows));
         let (mut scaled, mut rotated) = (vec![0.0; self.n_columns()], vec![0.0; self.n_columns_out()]);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+pub use self::in_memory::{MemoryColumn, MemoryRows};
 use crate::error::{InputError, Result};
 use crate::rows::{Row, Shard, Table};
 use crate::transform::Transform;

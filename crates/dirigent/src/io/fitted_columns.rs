@@ -122,7 +122,7 @@ impl FittedColumns {
         Some(all.into_iter().filter(|ix| !out.contains(ix)).collect())
     }
 
-    fn wrong_count(&self, file: &Path, found: usize) -> InputError {
+    pub(super) fn wrong_count(&self, file: &Path, found: usize) -> InputError {
         let problem = format!("found {}, but the model was fitted to {}", columns_text(found), self.n_columns);
         InputError::in_file(file, problem).hint("give the columns of the fit, in the same order")
     }

@@ -31,7 +31,7 @@ pub mod synthetic;
 #[cfg(test)]
 pub(crate) mod test_files;
 
-pub use data_set::{DataFile, DataSet};
+pub use data_set::{DataFile, DataSet, MemoryColumn, MemoryRows};
 pub use draws::read_draws;
 pub use fitted_columns::FittedColumns;
 pub use format::Format;

@@ -281,6 +281,13 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// What is left behind if these labels, numbered without gaps, are the last state after so many cycles: of a run that was interrupted.
+pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels: &[u32], cycles: u64) -> Outcome {
+    let sampler = sweep::sampler(model, shard.clone(), kernel);
+    let chain = Chain::new(model, sampler, Alpha::Fixed(alpha), 0).start_from(labels);
+    chain.finish(cycles, StoppedBecause::Interrupted)
+}
+
 /// Runs a chain over all rows.
 pub fn run(
     shard: &Shard,

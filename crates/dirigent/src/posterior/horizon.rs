@@ -28,6 +28,8 @@ pub enum StoppedBecause {
     MaxCycles,
     /// The time was used up.
     TimeLimit,
+    /// Somebody who watched it had seen enough.
+    Interrupted,
 }
 
 /// The end of a run, foreseen.

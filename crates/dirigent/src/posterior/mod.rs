@@ -4,6 +4,7 @@
 pub mod alpha;
 pub mod diagnostics;
 pub mod draws;
+pub mod generate;
 pub mod horizon;
 pub mod membership;
 pub mod point;

@@ -30,7 +30,7 @@ use crate::rows::Shard;
 use crate::trace::TraceWriter;
 
 /// The files of a run folder.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 12] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -42,6 +42,8 @@ pub const FILES: [&str; 11] = [
     "components.npz",
     "sample.npz",
     "report.html",
+    // of the Python package: the parameters of the estimator that was saved here
+    "estimator.json",
 ];
 
 /// A folder that a run writes to.

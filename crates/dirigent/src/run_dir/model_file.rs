@@ -13,12 +13,13 @@ use super::npz::{NpzReader, NpzWriter};
 use super::{csr, write_json};
 use crate::error::{Error, InputError, Result};
 use crate::family::{ColumnLaw, Multinomial, NamedArray};
-use crate::io::{FittedColumns, source};
+use crate::io::{DataSet, FittedColumns, source};
 use crate::model::Model;
 use crate::stats::{Stats, Sums};
 use crate::transform::Transform;
 
 const MODEL: &str = "model.json";
+const DENSE_MODEL: &str = "has sparse counts, but the model was fitted to dense rows";
 const COMPONENTS: &str = "components.npz";
 /// Raised when an older reader could not read what is written.
 const FORMAT: u64 = 2;
@@ -67,6 +68,30 @@ impl FittedModel {
     /// The number of rows of the fit.
     pub fn n_rows(&self) -> i64 {
         self.components.iter().map(|stats| stats.count).sum()
+    }
+
+    /// Rows with the columns of the fit, made such as the model knows: counts where it has counts, transformed where the rows of the fit were.
+    pub fn prepare(&self, data: DataSet) -> Result<DataSet> {
+        if let Model::Multinomial(_) = self.model {
+            return data.into_counts();
+        }
+        if data.is_counts() && !data.is_sparse_matrix() {
+            let error = match data.files().first() {
+                Some(file) => InputError::in_file(&file.path, DENSE_MODEL),
+                None => InputError::new(DENSE_MODEL),
+            };
+            return Err(error.hint("give rows like those of the fit").into());
+        }
+        let data = data.into_numbers()?;
+        let rows = match &self.transform {
+            Some(transform) => {
+                data.check_numbers("the transform of the fit")?;
+                data.transformed(transform)
+            }
+            None => data,
+        };
+        self.model.check_rows(&rows)?;
+        Ok(rows)
     }
 
     /// Writes both files into a folder; `model.json` last, so where it is the other is whole.

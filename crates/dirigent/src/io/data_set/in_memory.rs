@@ -1,95 +1,127 @@
-//! Data sets of rows that are in memory already.
+//! Rows that are in memory already, under the rules that files are read by: the same cells give the same data set.
 
-use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
+use super::{DataSet, is_counts};
 use crate::error::{InputError, Result};
+use crate::io::columns::{ColumnKind, Columns};
+use crate::io::levels::{Levels, Origin};
+use crate::io::selection::ColumnNames;
+use crate::io::{FittedColumns, Selection, source};
 use crate::rows::Table;
 
-use super::{DataSet, is_counts, source};
+/// What messages call rows that have no file.
+const NAME: &str = "X";
+
+/// Rows in memory: what one file would hold. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum MemoryRows {
+    /// Numbers or counts, row by row; NaN is a missing cell.
+    Table(Arc<Table>),
+    /// Numbers and text, column by column; all columns have the same length.
+    Columns(Arc<[MemoryColumn]>),
+}
+
+/// A column in memory.
+#[derive(Debug)]
+pub enum MemoryColumn {
+    /// Numbers; NaN is a missing cell.
+    Numbers(Vec<f64>),
+    /// Text; a missing cell is nothing.
+    Text(Vec<Option<String>>),
+}
+
+impl MemoryColumn {
+    /// The number of cells.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Self::Numbers(cells) => cells.len(),
+            Self::Text(cells) => cells.len(),
+        }
+    }
+}
+
+impl MemoryRows {
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Self::Table(table) => table.n_rows(),
+            Self::Columns(columns) => columns.first().map_or(0, MemoryColumn::n_rows),
+        }
+    }
+
+    /// The number of columns.
+    pub fn n_columns(&self) -> usize {
+        match self {
+            Self::Table(table) => table.n_columns(),
+            Self::Columns(columns) => columns.len(),
+        }
+    }
+
+    fn is_counts(&self) -> bool {
+        matches!(self, Self::Table(table) if is_counts(table))
+    }
+}
 
 impl DataSet {
-    /// Rows in memory. A missing cell is NaN.
+    /// A table in memory. A missing cell is NaN.
     pub fn of_table(name: &str, table: Table) -> Self {
         let missing = missing_of(&table);
         let levels = vec![None; missing.len()];
         Self { tables: vec![Arc::new(table)], missing, levels, ..Self::without_rows(name.into()) }
     }
 
-    /// Rows in memory, in several tables that are laid end to end, with names for their columns where they have some. A missing cell is NaN.
-    ///
-    /// Refused are tables that differ in their columns, tables without rows, cells that are infinite, and names that do not fit.
-    pub fn from_tables(name: &str, tables: Vec<Table>, column_names: Option<Vec<String>>) -> Result<Self> {
-        let mut data = Self { column_names, ..Self::without_rows(name.into()) };
-        for table in tables {
-            data.check_alike(&table)?;
-            let missing = missing_of(&table);
-            data.missing.resize(missing.len(), 0);
-            data.missing.iter_mut().zip(missing).for_each(|(all, missing)| *all += missing);
-            data.tables.push(Arc::new(table));
+    /// Rows in memory, laid end to end, with the names of their columns where they have some.
+    pub fn of_memory(parts: &[MemoryRows], names: Option<&[String]>, selection: &Selection) -> Result<Self> {
+        Self::of_memory_with(parts, names, selection, &mut Columns::default())
+    }
+
+    fn of_memory_with(
+        parts: &[MemoryRows],
+        names: Option<&[String]>,
+        selection: &Selection,
+        columns: &mut Columns,
+    ) -> Result<Self> {
+        refuse_choice(selection)?;
+        let mut data = Self::without_rows("array".into());
+        for part in parts.iter().filter(|part| part.n_rows() > 0) {
+            let (first, found) = (data.tables.first().map(|table| is_counts(table)), part.is_counts());
+            if first.is_some_and(|expected| expected != found) {
+                let error = InputError::in_file(NAME, "sparse counts and dense rows do not go together");
+                return Err(error.hint("give all rows in one way").into());
+            }
+            let text = text_columns(part, names, selection)?;
+            columns.begin(Path::new(NAME), part.n_columns(), names, &text)?;
+            data.tables.push(match part {
+                MemoryRows::Table(table) if is_counts(table) => Arc::clone(table),
+                MemoryRows::Table(table) => checked(table, names, columns)?,
+                MemoryRows::Columns(cells) => Arc::new(joined(cells, names, columns)?),
+            });
         }
-        data.levels = vec![None; data.missing.len()];
-        if data.tables.is_empty() || data.n_rows() == 0 {
-            return Err(InputError::new("zero rows").hint("give at least one row").into());
+        if data.tables.is_empty() {
+            return Err(InputError::in_file(NAME, "zero rows").hint("give at least one row").into());
         }
-        data.check_names()?;
-        data.check_finite()?;
+        columns.check_levels()?;
+        data.column_names = names.map(<[String]>::to_vec);
+        if !data.is_counts() {
+            (data.missing, data.levels) = (columns.missing().to_vec(), columns.levels());
+        }
         Ok(data)
-    }
-
-    fn check_alike(&self, table: &Table) -> Result<(), InputError> {
-        let what = |table: &Table| {
-            let kind = if is_counts(table) { "counts" } else { "numbers" };
-            format!("{} of {kind}", source::counted(table.n_columns(), "column"))
-        };
-        match self.tables.first().map(|first| (what(first), what(table))) {
-            Some((expected, found)) if expected != found => {
-                let number = self.tables.len() + 1;
-                let problem = format!("table {number}: found {found}, expected {expected} as in the first table");
-                Err(InputError::new(problem).hint("the tables of one data set have the same columns"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_names(&self) -> Result<(), InputError> {
-        let Some(names) = &self.column_names else { return Ok(()) };
-        if names.len() != self.n_columns() {
-            let problem = format!("found {} column names, expected {}", names.len(), self.n_columns());
-            return Err(InputError::new(problem).hint("name every column, or none"));
-        }
-        let mut seen = HashSet::new();
-        match names.iter().find(|name| !seen.insert(name.as_str())) {
-            Some(twice) => {
-                let error = InputError::new(format!("two columns are named {twice:?}"));
-                Err(error.hint("give each column its own name"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn check_finite(&self) -> Result<(), InputError> {
-        let mut first_row = 0;
-        for table in &self.tables {
-            if let Some((row_ix, column_ix)) = first_infinite(table) {
-                let problem = "found an infinite number, expected a finite one".to_owned();
-                return Err(self
-                    .in_cell(first_row + row_ix, column_ix, problem)
-                    .hint("write NaN for a missing value, or leave the row or the column out"));
-            }
-            first_row += table.n_rows();
-        }
-        Ok(())
     }
 }
 
-fn first_infinite(table: &Table) -> Option<(usize, usize)> {
-    let ix = match table {
-        Table::F32 { cells, .. } => cells.as_slice().iter().position(|cell| cell.is_infinite())?,
-        Table::F64 { cells, .. } => cells.as_slice().iter().position(|cell| cell.is_infinite())?,
-        Table::Counts(_) => return None,
-    };
-    Some((ix / table.n_columns(), ix % table.n_columns()))
+impl FittedColumns {
+    /// Rows in memory with the columns of the fit, in the same order. A text that the fit has not seen is a missing cell; also returns what
+    /// there is to say about that.
+    pub fn of_memory(&self, parts: &[MemoryRows], names: Option<&[String]>) -> Result<(DataSet, Vec<String>)> {
+        if let Some(part) = parts.iter().find(|part| part.n_columns() != self.n_columns) {
+            return Err(self.wrong_count(Path::new(NAME), part.n_columns()).into());
+        }
+        let mut columns = Columns::of_fit(self.n_columns, &self.levels, self.numbered_from_zero);
+        let data = DataSet::of_memory_with(parts, names, &Selection::default(), &mut columns)?;
+        Ok((data, columns.unknown_levels().into_iter().collect()))
+    }
 }
 
 fn missing_of(table: &Table) -> Vec<u64> {
@@ -106,41 +138,243 @@ fn missing_of(table: &Table) -> Vec<u64> {
     }
 }
 
+fn refuse_choice(selection: &Selection) -> Result<(), InputError> {
+    let given = [
+        ("--columns", selection.columns.is_some()),
+        ("--exclude", !selection.exclude.is_empty()),
+        ("--label-column", selection.label_column.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(InputError::new(format!("{option} is for files, and these rows are in memory"))
+            .hint("choose the columns of the table itself")),
+        None => Ok(()),
+    }
+}
+
+/// The columns that hold text because somebody says so.
+fn text_columns(part: &MemoryRows, names: Option<&[String]>, selection: &Selection) -> Result<Vec<usize>> {
+    if selection.text_columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names = match names {
+        Some(names) => ColumnNames::of_header(names.to_vec()),
+        None => ColumnNames::numbered(part.n_columns()),
+    };
+    Ok(selection.choose(Path::new(NAME), &names)?.text)
+}
+
+/// A table whose cells were looked at, with levels where a column holds text.
+fn checked(table: &Arc<Table>, names: Option<&[String]>, columns: &mut Columns) -> Result<Arc<Table>> {
+    if columns.has_text() {
+        let column = |ix| MemoryColumn::Numbers(cells_of_column(table, ix));
+        let cells: Vec<_> = (0..table.n_columns()).map(column).collect();
+        return joined(&cells, names, columns).map(Arc::new);
+    }
+    match &**table {
+        Table::F32 { n_columns, cells } => check_cells(cells.as_slice(), *n_columns, names, columns)?,
+        Table::F64 { n_columns, cells } => check_cells(cells.as_slice(), *n_columns, names, columns)?,
+        Table::Counts(_) => {}
+    }
+    Ok(Arc::clone(table))
+}
+
+fn check_cells<T: Copy + Into<f64>>(
+    cells: &[T],
+    n_columns: usize,
+    names: Option<&[String]>,
+    columns: &mut Columns,
+) -> Result<()> {
+    let mut present = vec![false; n_columns];
+    for (row_ix, row) in cells.chunks_exact(n_columns).enumerate() {
+        // without an early way out the compiler uses vector instructions
+        if row.iter().fold(true, |all, &cell| all & cell.into().is_finite()) {
+            present.fill(true);
+            continue;
+        }
+        for (column_ix, &cell) in row.iter().enumerate() {
+            let cell: f64 = cell.into();
+            check_finite(cell, row_ix, column_ix, names)?;
+            if cell.is_nan() {
+                columns.add_missing(column_ix, 1);
+            } else {
+                present[column_ix] = true;
+            }
+        }
+    }
+    for (column_ix, _) in present.iter().enumerate().filter(|(_, is_present)| **is_present) {
+        *columns.kind(column_ix) = ColumnKind::Number;
+    }
+    Ok(())
+}
+
+fn cells_of_column(table: &Table, column_ix: usize) -> Vec<f64> {
+    match table {
+        Table::F32 { n_columns, cells } => {
+            cells.as_slice().iter().skip(column_ix).step_by(*n_columns).map(|&cell| cell.into()).collect()
+        }
+        Table::F64 { n_columns, cells } => {
+            cells.as_slice().iter().skip(column_ix).step_by(*n_columns).copied().collect()
+        }
+        Table::Counts(_) => unreachable!("counts have no columns of text"),
+    }
+}
+
+/// The columns as a table, row after row.
+fn joined(parts: &[MemoryColumn], names: Option<&[String]>, columns: &mut Columns) -> Result<Table> {
+    let (n_rows, n_columns) = (parts[0].n_rows(), parts.len());
+    if let Some(part) = parts.iter().find(|part| part.n_rows() != n_rows) {
+        let problem = format!("a column has {} cells, the first one {n_rows}", part.n_rows());
+        return Err(InputError::in_file(NAME, problem).hint("give columns of the same length").into());
+    }
+    let mut cells = vec![f64::NAN; n_rows * n_columns];
+    for (column_ix, part) in parts.iter().enumerate() {
+        for row_ix in 0..n_rows {
+            let cell = match part {
+                MemoryColumn::Numbers(numbers) => number(numbers[row_ix], row_ix, column_ix, names, columns)?,
+                MemoryColumn::Text(texts) => match &texts[row_ix] {
+                    Some(text) => level(text, row_ix, column_ix, names, columns)?,
+                    None => f64::NAN,
+                },
+            };
+            if cell.is_nan() {
+                columns.add_missing(column_ix, 1);
+            }
+            cells[row_ix * n_columns + column_ix] = cell;
+        }
+    }
+    Ok(Table::from_f64(n_columns, cells))
+}
+
+/// A number, or its level where the column holds text.
+fn number(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>, columns: &mut Columns) -> Result<f64> {
+    check_finite(cell, row_ix, column_ix, names)?;
+    if cell.is_nan() {
+        return Ok(cell);
+    }
+    match columns.kind(column_ix) {
+        // -0 and 0 are one level
+        ColumnKind::Text(levels) => {
+            let text = if cell == 0.0 { "0".to_owned() } else { cell.to_string() };
+            Ok(levels.number(&text).ok_or_else(|| columns.too_many_levels(column_ix))?)
+        }
+        kind => {
+            *kind = ColumnKind::Number;
+            Ok(cell)
+        }
+    }
+}
+
+/// The level of a text; where the column is one of numbers, the number it says.
+fn level(text: &str, row_ix: usize, column_ix: usize, names: Option<&[String]>, columns: &mut Columns) -> Result<f64> {
+    let kind = columns.kind(column_ix);
+    if matches!(kind, ColumnKind::Unknown) {
+        *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Found)));
+    }
+    let ColumnKind::Text(levels) = kind else {
+        let found = source::quoted(text.as_bytes());
+        return match text.trim().parse() {
+            Ok(cell) => number(cell, row_ix, column_ix, names, columns),
+            Err(_) => Err(in_cell(row_ix, column_ix, names, format!("found {found}, expected a number")).into()),
+        };
+    };
+    Ok(levels.number(text).ok_or_else(|| columns.too_many_levels(column_ix))?)
+}
+
+fn check_finite(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>) -> Result<(), InputError> {
+    if cell.is_infinite() {
+        let error = in_cell(row_ix, column_ix, names, format!("found {cell}, expected a finite number"));
+        return Err(error.hint("write NaN for a missing value"));
+    }
+    Ok(())
+}
+
+fn in_cell(row_ix: usize, column_ix: usize, names: Option<&[String]>, problem: String) -> InputError {
+    let column = names.map_or_else(|| (column_ix + 1).to_string(), |names| names[column_ix].clone());
+    InputError::in_file(NAME, problem).at_row(row_ix + 1).at_column(column)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::test_files::rows;
-    use crate::rows::CountTable;
+    use crate::io::test_files::{Files, rows};
 
-    fn names(names: &[&str]) -> Option<Vec<String>> {
-        Some(names.iter().map(|name| name.to_string()).collect())
+    fn text(cells: &[&str]) -> MemoryColumn {
+        MemoryColumn::Text(cells.iter().map(|cell| (!cell.is_empty()).then(|| (*cell).to_owned())).collect())
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| name.to_string()).collect()
     }
 
     #[test]
-    fn tables_are_laid_end_to_end_with_their_names() {
-        let tables = vec![Table::from_f32(2, vec![1.0, f32::NAN]), Table::from_f64(2, vec![3.0, 4.0, 5.0, f64::NAN])];
-        let data = DataSet::from_tables("t", tables, names(&["x", "y"])).unwrap();
-        assert_eq!((data.n_rows(), data.missing(), data.levels().len()), (3, vec![0, 2], 2));
-        assert_eq!(
-            (rows(&data)[1].as_slice(), data.column_names().unwrap().join(",")),
-            (&[3.0, 4.0][..], "x,y".into())
+    fn a_table_in_memory_is_the_same_data_as_its_file() {
+        let files = Files::new();
+        let file = files.write("t.csv", "x,colour\n1.5,red\n,blue\n3,red\n4,\n");
+        let read = DataSet::open(&[file], &Selection::default()).unwrap();
+        let columns = [MemoryColumn::Numbers(vec![1.5, f64::NAN, 3.0, 4.0]), text(&["red", "blue", "red", ""])];
+        let parts = [MemoryRows::Columns(columns.into())];
+        let held = DataSet::of_memory(&parts, Some(&names(&["x", "colour"])), &Selection::default()).unwrap();
+        assert_eq!(held.fingerprint(), read.fingerprint());
+        assert_eq!((held.column_names(), held.levels()), (read.column_names(), read.levels()));
+        assert_eq!((held.missing(), held.n_rows()), (vec![1, 1], 4));
+    }
+
+    #[test]
+    fn batches_are_laid_end_to_end_and_empty_ones_passed_over() {
+        let part = |cells: &[f64]| MemoryRows::Table(Arc::new(Table::from_f64(2, cells.to_vec())));
+        let parts = [part(&[]), part(&[1.0, 2.0]), part(&[f64::NAN, 4.0, 5.0, 6.0])];
+        let data = DataSet::of_memory(&parts, None, &Selection::default()).unwrap();
+        assert_eq!((data.n_rows(), data.missing()), (3, vec![1, 0]));
+        assert_eq!(rows(&data)[2], [5.0, 6.0]);
+        assert!(DataSet::of_memory(&parts[..1], None, &Selection::default()).is_err());
+    }
+
+    #[test]
+    fn cells_that_cannot_be_meant_are_named() {
+        let of = |columns: Vec<MemoryColumn>| {
+            let parts = [MemoryRows::Columns(columns.into())];
+            DataSet::of_memory(&parts, Some(&names(&["a", "b"])), &Selection::default()).unwrap_err().to_string()
+        };
+        let numbers = |cells: &[f64]| MemoryColumn::Numbers(cells.to_vec());
+        let error = of(vec![numbers(&[1.0, 2.0]), numbers(&[3.0, f64::INFINITY])]);
+        assert_eq!(error, "X, row 2, column b: found inf, expected a finite number");
+        assert!(of(vec![numbers(&[1.0, 2.0]), numbers(&[3.0])]).contains("has 1 cells"));
+        let array = MemoryRows::Table(Arc::new(Table::from_f32(1, vec![1.0, f32::NEG_INFINITY])));
+        let error = DataSet::of_memory(&[array], None, &Selection::default()).unwrap_err();
+        assert_eq!(error.to_string(), "X, row 2, column 1: found -inf, expected a finite number");
+    }
+
+    #[test]
+    fn numbers_are_levels_where_the_column_is_text() {
+        let selection = Selection { text_columns: names(&["2"]), ..Selection::default() };
+        let array = MemoryRows::Table(Arc::new(Table::from_f64(2, vec![1.0, 7.0, 2.0, -0.0, 3.0, 7.0, 4.0, 0.0])));
+        let data = DataSet::of_memory(&[array], None, &selection).unwrap();
+        assert_eq!(data.levels()[1], Some(names(&["7", "0"])));
+        assert_eq!(rows(&data), [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0]]);
+        let choice = Selection { exclude: names(&["2"]), ..Selection::default() };
+        let array = MemoryRows::Table(Arc::new(Table::from_f64(2, vec![1.0, 7.0])));
+        assert!(
+            DataSet::of_memory(&[array], None, &choice).unwrap_err().to_string().contains("--exclude is for files")
         );
     }
 
     #[test]
-    fn tables_that_do_not_belong_together_are_refused() {
-        let refused = |tables: Vec<Table>, column_names, part: &str| {
-            let error = DataSet::from_tables("t", tables, column_names).unwrap_err();
-            assert!(error.to_string().contains(part) && error.hint().is_some(), "{error}");
+    fn levels_of_a_fit_are_found_again() {
+        let fitted = FittedColumns {
+            n_columns: 2,
+            names: None,
+            selection: Selection::default(),
+            levels: vec![None, Some(names(&["red", "blue"]))],
+            numbered_from_zero: false,
         };
-        let two = || Table::from_f64(2, vec![1.0, 2.0]);
-        refused(vec![], None, "zero rows");
-        refused(vec![Table::from_f64(2, vec![])], None, "zero rows");
-        refused(vec![two(), Table::from_f64(1, vec![1.0])], None, "table 2: found 1 column of numbers, expected 2");
-        refused(vec![two(), Table::Counts(CountTable::new(2))], None, "found 2 columns of counts");
-        refused(vec![two()], names(&["x"]), "found 1 column names, expected 2");
-        refused(vec![two()], names(&["x", "x"]), "two columns are named \"x\"");
-        let infinite = Table::from_f32(2, vec![0.0, f32::NEG_INFINITY]);
-        refused(vec![two(), infinite], names(&["x", "y"]), "row 2, column y: found an infinite");
+        let part = |columns: Vec<MemoryColumn>| [MemoryRows::Columns(columns.into())];
+        let columns = vec![text(&["1", "2.5"]), text(&["blue", "green"])];
+        let (data, notes) = fitted.of_memory(&part(columns), None).unwrap();
+        assert_eq!(rows(&data)[0], [1.0, 1.0]);
+        assert!(rows(&data)[1][1].is_nan() && notes.len() == 1, "{notes:?}");
+        let wrong = fitted.of_memory(&part(vec![text(&["1"])]), None).unwrap_err().to_string();
+        assert_eq!(wrong, "X: found 1 column, but the model was fitted to 2");
+        let wrong = fitted.of_memory(&part(vec![text(&["one"]), text(&["red"])]), None).unwrap_err().to_string();
+        assert_eq!(wrong, "X, row 1, column 1: found \"one\", expected a number");
     }
 }

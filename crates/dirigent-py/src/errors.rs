@@ -1,0 +1,15 @@
+//! Errors as Python knows them: the user's mistakes are a `ValueError`, the world's an `OSError`.
+
+use dirigent::Error;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+
+/// The same message as the command's, the way out on a line of its own.
+pub(crate) fn exception(error: Error) -> PyErr {
+    let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    match error {
+        Error::Input(_) => PyValueError::new_err(format!("{error}{hint}")),
+        Error::Io { .. } => PyOSError::new_err(error.to_string()),
+        Error::Interrupted => PyKeyboardInterrupt::new_err("the fit was interrupted before its first cycle had ended"),
+    }
+}

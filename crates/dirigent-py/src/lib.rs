@@ -1,0 +1,35 @@
+//! `dirigent._core`: what the Python package needs of the library and of the command, and nothing more.
+//!
+//! A fit is the command's: options in, a run folder out. What Python shows of it, it reads from that folder. Every call that may take long
+//! lets other Python threads run.
+
+mod errors;
+mod fit;
+mod model;
+mod rows;
+
+use pyo3::pymodule;
+
+/// The Rust part of the package. Not for users: see `dirigent`.
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::fit::fit;
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::rows::Rows;
+
+    /// The `dirigent` command with these arguments, the first of which is the program's name. Returns the exit code.
+    #[pyfunction]
+    fn run_cli(py: Python<'_>, argv: Vec<std::ffi::OsString>) -> u8 {
+        py.detach(|| dirigent_cli::run(argv))
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

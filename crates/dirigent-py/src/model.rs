@@ -1,0 +1,167 @@
+//! A fitted model, asked about rows.
+
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+use dirigent::posterior::generate::generate;
+use dirigent::posterior::predictive::{Prediction, Predictor};
+use dirigent::rows::{Row, Shard, Table};
+use dirigent::run_dir::FittedModel;
+use dirigent::sweep::Kernel;
+use dirigent_cli::embed;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::exception;
+use crate::rows::Rows;
+
+/// With fewer rows a thread is not worth its start.
+const ROWS_A_THREAD: usize = 512;
+
+/// The model of a run folder.
+#[pyclass(frozen, module = "dirigent._core")]
+pub(crate) struct Model {
+    fitted: FittedModel,
+}
+
+/// Label, certainty, probability of a new component and log-density of each row; what there is to say of the rows.
+type Predicted<'py> = (
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Vec<String>,
+);
+
+/// The entries of a matrix, row after row, or (indptr, indices, data) of a sparse one; and the component of each row.
+type Sampled<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i32>>);
+
+#[pymethods]
+impl Model {
+    /// Reads the model of a run folder.
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+        let fitted = py.detach(|| FittedModel::read(&folder)).map_err(exception)?;
+        Ok(Self { fitted })
+    }
+
+    /// What the model says of rows.
+    #[pyo3(signature = (rows, n_threads=None))]
+    fn predict<'py>(&self, py: Python<'py>, rows: &Rows, n_threads: Option<usize>) -> PyResult<Predicted<'py>> {
+        let (predictions, notes) = py
+            .detach(|| {
+                let (shard, notes) = self.shard(rows)?;
+                Ok((self.predictor(n_threads, shard.n_rows()).predict(&shard), notes))
+            })
+            .map_err(exception)?;
+        let column = |of: fn(&Prediction) -> f64| predictions.iter().map(of).collect::<Vec<_>>().into_pyarray(py);
+        let labels: Vec<i32> = predictions.iter().map(|prediction| prediction.label as i32).collect();
+        let certainty: Vec<f32> = predictions.iter().map(|prediction| prediction.certainty).collect();
+        Ok((
+            labels.into_pyarray(py),
+            certainty.into_pyarray(py),
+            column(|prediction| prediction.p_new.into()),
+            column(|prediction| prediction.log_density),
+            notes,
+        ))
+    }
+
+    /// The probabilities of all components and last that of a new one, for each row.
+    #[pyo3(signature = (rows, n_threads=None))]
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Rows,
+        n_threads: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Vec<String>)> {
+        let (n_rows, probabilities, notes) = py
+            .detach(|| {
+                let (shard, notes) = self.shard(rows)?;
+                let mut predictor = self.predictor(n_threads, shard.n_rows());
+                Ok((shard.n_rows(), predictor.predict_with_probabilities(&shard).1, notes))
+            })
+            .map_err(exception)?;
+        let shape = [n_rows, self.fitted.components.len() + 1];
+        Ok((probabilities.into_pyarray(py).reshape(shape)?, notes))
+    }
+
+    /// Rows as the model would make them.
+    fn sample<'py>(&self, py: Python<'py>, n_rows: usize, seed: u64) -> PyResult<Sampled<'py>> {
+        let generated = py.detach(|| generate(&self.fitted, n_rows, seed)).map_err(exception)?;
+        let labels: Vec<i32> = generated.labels.iter().map(|label| *label as i32).collect();
+        let table = &generated.rows;
+        let rows = match table {
+            Table::Counts(_) => counts(py, table)?,
+            _ => numbers(table).into_pyarray(py).reshape([table.n_rows(), table.n_columns()])?.into_any(),
+        };
+        Ok((rows, labels.into_pyarray(py)))
+    }
+
+    /// The number of components.
+    #[getter]
+    fn n_components(&self) -> usize {
+        self.fitted.components.len()
+    }
+
+    /// The number of columns that are read.
+    #[getter]
+    fn n_columns(&self) -> usize {
+        self.fitted.columns.n_columns
+    }
+
+    /// What these are called, where they have names.
+    #[getter]
+    fn names(&self) -> Option<Vec<String>> {
+        self.fitted.columns.names.clone()
+    }
+
+    /// The levels of each column that holds text; nothing where none does.
+    #[getter]
+    fn levels(&self) -> Vec<Option<Vec<String>>> {
+        self.fitted.columns.levels.clone()
+    }
+}
+
+impl Model {
+    /// The rows as the model knows them.
+    fn shard(&self, rows: &Rows) -> dirigent::Result<(Shard, Vec<String>)> {
+        let (data, notes) = match rows.source() {
+            embed::Rows::Files(paths) => self.fitted.columns.open(paths)?,
+            embed::Rows::Memory(parts, names) => self.fitted.columns.of_memory(parts, names)?,
+        };
+        Ok((self.fitted.prepare(data)?.all_rows(), notes))
+    }
+
+    fn predictor(&self, n_threads: Option<usize>, n_rows: usize) -> Predictor {
+        let cores = || available_parallelism().map_or(1, |cores| cores.get());
+        let n_threads = n_threads.unwrap_or_else(cores).min(n_rows.div_ceil(ROWS_A_THREAD));
+        let FittedModel { model, components, alpha, .. } = &self.fitted;
+        Predictor::new(model, components, *alpha, Kernel::best(), n_threads)
+    }
+}
+
+fn numbers(table: &Table) -> Vec<f64> {
+    let mut cells = Vec::with_capacity(table.n_rows() * table.n_columns());
+    for row_ix in 0..table.n_rows() {
+        match table.row(row_ix) {
+            Row::F32(row) => cells.extend(row.iter().map(|cell| f64::from(*cell))),
+            Row::F64(row) => cells.extend_from_slice(row),
+            Row::Counts(_) => unreachable!("counts are not numbers of a dense table"),
+        }
+    }
+    cells
+}
+
+/// (indptr, indices, data, number of columns)
+fn counts<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyAny>> {
+    let (mut indptr, mut indices, mut data) = (vec![0i64], Vec::new(), Vec::new());
+    for row_ix in 0..table.n_rows() {
+        if let Row::Counts(row) = table.row(row_ix) {
+            indices.extend(row.words.iter().map(|word| i64::from(*word)));
+            data.extend(row.counts.iter().map(|count| i64::from(*count)));
+        }
+        indptr.push(indices.len() as i64);
+    }
+    let arrays = (indptr.into_pyarray(py), indices.into_pyarray(py), data.into_pyarray(py), table.n_columns());
+    Ok(arrays.into_pyobject(py)?.into_any())
+}

@@ -1,0 +1,50 @@
+"""The Rust part of the package."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+@final
+class Rows:
+    @staticmethod
+    def files(paths: Sequence[str | PathLike[str]]) -> Rows: ...
+    @staticmethod
+    def dense(array: NDArray[np.float32] | NDArray[np.float64], names: Sequence[str] | None = None) -> Rows: ...
+    @staticmethod
+    def table(columns: Sequence[NDArray[np.float64] | list[str | None]], names: Sequence[str] | None = None) -> Rows: ...
+    @staticmethod
+    def counts(
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int64],
+        data: NDArray[np.float64],
+        n_columns: int,
+        names: Sequence[str] | None = None,
+    ) -> Rows: ...
+    @staticmethod
+    def joined(parts: Sequence[Rows]) -> Rows: ...
+
+@final
+class Model:
+    def __new__(cls, folder: str | PathLike[str]) -> Model: ...
+    def predict(
+        self, rows: Rows, n_threads: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], list[str]]: ...
+    def probabilities(self, rows: Rows, n_threads: int | None = None) -> tuple[NDArray[np.float64], list[str]]: ...
+    def sample(self, n_rows: int, seed: int) -> tuple[Any, NDArray[np.int32]]: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def names(self) -> list[str] | None: ...
+    @property
+    def levels(self) -> list[list[str] | None]: ...
+
+def fit(options: Sequence[str], rows: Rows, on_cycle: Callable[[dict[str, Any]], object] | None = None) -> Path: ...
+def run_cli(argv: Sequence[str]) -> int: ...

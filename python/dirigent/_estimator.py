@@ -1,0 +1,474 @@
+"""The estimator: scikit-learn outside, a run folder of `dirigent fit` inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core, _looks
+from ._components import covariances_of, means_of
+from ._input import is_files, rows_of
+from ._options import options_of
+from ._progress import Progress
+from ._run_folder import RunFolder
+
+#: What is saved beside the files of a run.
+_PARAMETERS = "estimator.json"
+
+Auto = Literal["auto"]
+Path_ = str | os.PathLike[str]
+
+
+class FitWarning(UserWarning):
+    """Something about a fit looks odd; the message says what, and what to try."""
+
+
+class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no types
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """A Dirichlet-process mixture model: clusters without choosing how many.
+
+    Every parameter is an option of the command `dirigent fit` and does what `dirigent fit --help` says of it; what is None or "auto" is chosen
+    from the data. `X` is an array, a scipy.sparse matrix, a table of pandas, polars or pyarrow, or the name of a file (or a list of them).
+
+    Parameters
+    ----------
+    family : "auto", "gaussian", "multinomial", "bernoulli", "poisson", "categorical", "vmf" or "mixed"
+        The law of a cluster's rows.
+    covariance : "auto", "fixed", "diagonal" or "full"
+        The covariance of a Gaussian cluster.
+    alpha : "auto" or float
+        The concentration of the Dirichlet process; "auto" learns it.
+    column_families : dict, optional
+        The law of single columns, by name or by number from 1.
+    sigma, sigma0, m0, gamma, kappa0, nu0, psi0, a0, b0, tau : float, optional
+        Parameters of the families' priors.
+    standardize, normalize : bool
+        Give columns mean 0 and standard deviation 1; divide rows by their lengths.
+    pca : int, optional
+        Fit so many principal components instead of the columns.
+    columns, exclude, label_column, header : optional
+        Of files: which columns to read, which one holds true labels, whether the first line is a header ("yes", "no").
+    method, consolidation, schedule, splits, sweeps_per_cycle : optional
+        Which sampler, and how its workers find together.
+    cycles, max_cycles, time_limit : "auto" or int; int; float
+        When the fit ends.
+    random_state : int, RandomState or None
+        The seed. The same seed gives the same labels, here and with the command.
+    chains, draws, thin, draws_from, point : optional
+        Independent chains, states to keep, and which partition `labels_` is.
+    n_workers, n_jobs : int, optional
+        Workers share the rows; threads (`n_jobs`) never change labels.
+    engine, latency, bandwidth, straggler, crash, cores, row_cost, kernel : optional
+        Where the workers run; `straggler={worker: factor}`, `crash={worker: cycle}`.
+    out : path, optional
+        The run folder, for good; without it, it is a temporary one. `force` replaces an earlier run there.
+    verbose : int
+        1 shows how far the fit is.
+    callback : callable, optional
+        Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …).
+
+    Attributes
+    ----------
+    labels_ : array of int32
+        The cluster of each row, numbered by falling size.
+    certainty_ : array of float32
+        The probability of that cluster.
+    n_components_, weights_, means_, covariances_ : the clusters
+        In the units of the data. What a family does not have raises an AttributeError.
+    alpha_, log_joint_, n_iter_, converged_, family_ : what came out
+    trace_ : DataFrame, or dict of arrays without pandas
+        A row for each cycle.
+    draws_, n_components_posterior_ : with `draws`
+        States of the chain, one a row; how probable each number of clusters is.
+    """
+
+    def __init__(
+        self,
+        family: str = "auto",
+        covariance: str = "auto",
+        alpha: float | Auto = "auto",
+        *,
+        column_families: Mapping[str, str] | None = None,
+        sigma: float | None = None,
+        sigma0: float | None = None,
+        m0: float | None = None,
+        gamma: float | None = None,
+        kappa0: float | None = None,
+        nu0: float | None = None,
+        psi0: float | None = None,
+        a0: float | None = None,
+        b0: float | None = None,
+        tau: float | None = None,
+        standardize: bool = False,
+        pca: int | None = None,
+        normalize: bool = False,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        label_column: str | None = None,
+        header: str = "auto",
+        method: str = "dirigent",
+        consolidation: str | None = None,
+        schedule: str | None = None,
+        splits: bool | None = None,
+        sweeps_per_cycle: int | None = None,
+        cycles: int | Auto = "auto",
+        max_cycles: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        chains: int | None = None,
+        draws: int | None = None,
+        thin: int | None = None,
+        draws_from: str | None = None,
+        point: str | None = None,
+        n_workers: int | None = None,
+        n_jobs: int | None = None,
+        engine: str | None = None,
+        latency: float | None = None,
+        bandwidth: float | None = None,
+        straggler: Mapping[int, float] | None = None,
+        crash: Mapping[int, int] | None = None,
+        cores: int | None = None,
+        row_cost: float | None = None,
+        kernel: str | None = None,
+        out: Path_ | None = None,
+        force: bool = False,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], object] | None = None,
+    ) -> None:
+        self.family = family
+        self.covariance = covariance
+        self.alpha = alpha
+        self.column_families = column_families
+        self.sigma = sigma
+        self.sigma0 = sigma0
+        self.m0 = m0
+        self.gamma = gamma
+        self.kappa0 = kappa0
+        self.nu0 = nu0
+        self.psi0 = psi0
+        self.a0 = a0
+        self.b0 = b0
+        self.tau = tau
+        self.standardize = standardize
+        self.pca = pca
+        self.normalize = normalize
+        self.columns = columns
+        self.exclude = exclude
+        self.label_column = label_column
+        self.header = header
+        self.method = method
+        self.consolidation = consolidation
+        self.schedule = schedule
+        self.splits = splits
+        self.sweeps_per_cycle = sweeps_per_cycle
+        self.cycles = cycles
+        self.max_cycles = max_cycles
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.chains = chains
+        self.draws = draws
+        self.thin = thin
+        self.draws_from = draws_from
+        self.point = point
+        self.n_workers = n_workers
+        self.n_jobs = n_jobs
+        self.engine = engine
+        self.latency = latency
+        self.bandwidth = bandwidth
+        self.straggler = straggler
+        self.crash = crash
+        self.cores = cores
+        self.row_cost = row_cost
+        self.kernel = kernel
+        self.out = out
+        self.force = force
+        self.verbose = verbose
+        self.callback = callback
+
+    # fitting
+
+    def fit(
+        self, X: Any, y: object = None, *, start: ArrayLike | None = None, truth: ArrayLike | None = None
+    ) -> DirichletProcessMixture:
+        """Fits the model to the rows of X. `start` are labels to begin with, `truth` labels to measure against; y is not looked at."""
+        rows = rows_of(self, X, reset=True, family=self._wanted_family())
+        self._fit(rows, start, truth)
+        self._batches = [X]
+        return self
+
+    def partial_fit(self, X: Any, y: object = None) -> DirichletProcessMixture:
+        """Adds the rows of X to those fitted so far and goes on from the labels there are; new rows begin with what `predict` says.
+
+        All rows take part again, so they are kept: the arrays themselves, not copies.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X)
+        if not self._batches:
+            raise ValueError(
+                "the rows fitted so far are not here: a pickle or a saved model does not hold them\n"
+                "hint: call fit with all rows, and with start=labels to begin with"
+            )
+        family = self._wanted_family()
+        new = rows_of(self, X, reset=False, family=family)
+        start = np.concatenate([self.labels_, self._predict(new)[0]])
+        batches = [*self._batches, X]
+        rows = _core.Rows.joined([*(rows_of(self, batch, reset=False, family=family) for batch in batches[:-1]), new])
+        self._fit(rows, start, None)
+        self._batches = batches
+        return self
+
+    def _fit(self, rows: _core.Rows, start: ArrayLike | None, truth: ArrayLike | None) -> None:
+        folder = RunFolder.temporary() if self.out is None else RunFolder(Path(self.out), is_temporary=False)
+        parameters = self.get_params(deep=False) | {
+            "random_state": self._seed(),
+            "n_jobs": None if self.n_jobs == -1 else self.n_jobs,
+            "out": os.fspath(folder.path),
+        }
+        progress = Progress() if self.verbose else None
+
+        def on_cycle(cycle: dict[str, Any]) -> None:
+            if progress is not None:
+                progress.on_cycle(cycle)
+            if self.callback is not None:
+                self.callback(cycle)
+
+        with tempfile.TemporaryDirectory(prefix="dirigent-") as inputs:
+            for name, labels in (("start", start), ("truth", truth)):
+                if labels is not None:
+                    parameters[name] = _label_file(labels, Path(inputs) / f"{name}.npy")
+            watched = progress is not None or self.callback is not None
+            try:
+                _core.fit([*options_of(parameters), "--quiet"], rows, on_cycle if watched else None)
+            finally:
+                if progress is not None:
+                    progress.finish()
+        self._take(folder)
+        for warning in folder.json("run.json")["warnings"]:
+            warnings.warn(warning, FitWarning, stacklevel=3)
+
+    def _take(self, folder: RunFolder) -> None:
+        """Shows what a run has left behind."""
+        record = folder.json("run.json")
+        model = folder.model
+        self._run = folder
+        self._batches: list[Any] = []
+        self.n_features_in_ = model.n_columns
+        if model.names is not None:
+            self.feature_names_in_ = np.array(model.names, dtype=object)
+        summary = record["summary"]
+        self.labels_ = folder.array("labels.npy")
+        self.certainty_ = folder.array("certainty.npy")
+        counts = folder.components()["counts"]
+        self.weights_ = counts / counts.sum()
+        self.n_components_ = model.n_components
+        self.family_ = record["model"]["family"]
+        self.alpha_ = summary["alpha"]
+        self.log_joint_ = summary["log_joint"]
+        self.n_iter_ = summary["cycles"]
+        self.converged_ = summary["stopped_because"] == "stationary"
+
+    def _wanted_family(self) -> str | None:
+        return None if self.family in (None, "auto") else self.family
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31))
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    # predicting
+
+    def predict(self, X: Any, y: object = None) -> NDArray[np.int32]:
+        """The most probable cluster of each row."""
+        return self._predict(self._rows(X))[0]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each cluster for each row, given that it is one of those there are; see `new_proba`."""
+        rows = self._rows(X)
+        probabilities, notes = self._run.model.probabilities(rows, self._n_threads())
+        _note(notes)
+        known = probabilities[:, :-1]
+        totals = known.sum(axis=1, keepdims=True)
+        # so far from all clusters that no probability is left: the most probable one takes it all
+        lost = totals[:, 0] == 0.0
+        if lost.any():
+            known[lost, self._predict(rows)[0][lost]] = 1.0
+            totals[lost] = 1.0
+        return known / totals
+
+    def new_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability that a row belongs to a cluster not seen before."""
+        return self._predict(self._rows(X))[2]
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of the density of each row."""
+        return self._predict(self._rows(X))[3]
+
+    def score(self, X: Any, y: object = None) -> float:
+        """The mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The same as `predict_proba`: clusters as features for what comes next in a pipeline."""
+        return self.predict_proba(X)
+
+    def sample(self, n_samples: int = 1) -> tuple[Any, NDArray[np.int32]]:
+        """Rows as the model would make them, and the cluster of each. Documents are as long as those of their cluster are on average."""
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}")
+        rows, labels = self._run.model.sample(n_samples, self._seed())
+        return _looks.rows_for_people(rows, self._run.model), labels
+
+    def _rows(self, X: Any) -> _core.Rows:
+        check_is_fitted(self)
+        return rows_of(self, X, reset=False, family="multinomial" if self.family_ == "multinomial" else "dense")
+
+    def _predict(self, rows: _core.Rows) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+        *predicted, notes = self._run.model.predict(rows, self._n_threads())
+        _note(notes)
+        labels, certainty, p_new, log_density = predicted
+        return labels, certainty, p_new, log_density
+
+    def _n_threads(self) -> int | None:
+        return None if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
+
+    # looking
+
+    @property
+    def means_(self) -> NDArray[np.float64]:
+        """The mean of each cluster, one a row: of directions, the mean direction; of word counts, the probability of each word."""
+        return means_of(self._fitted_run("means_"))
+
+    @property
+    def covariances_(self) -> NDArray[np.float64]:
+        """The covariance of each cluster: matrices, or variances of the columns where these are independent."""
+        return covariances_of(self._fitted_run("covariances_"))
+
+    @property
+    def trace_(self) -> Any:
+        """What was reported of each cycle: a DataFrame, or a dictionary of arrays where pandas is not installed."""
+        trace = self._fitted_run("trace_").trace()
+        try:
+            import pandas
+        except ImportError:
+            return trace
+        return pandas.DataFrame(trace)
+
+    @property
+    def draws_(self) -> NDArray[np.int32]:
+        """States of the chain that were kept, one a row."""
+        run = self._fitted_run("draws_")
+        if not (run.path / "draws.npy").exists():
+            raise AttributeError("there are no draws: fit with draws=100, say")
+        return run.array("draws.npy")
+
+    @property
+    def n_components_posterior_(self) -> dict[int, float]:
+        """The share of draws with each number of clusters."""
+        posterior = self._fitted_run("n_components_posterior_").json("run.json")["posterior"]
+        if posterior is None:
+            raise AttributeError("there are no draws: fit with draws=100, say")
+        return {int(k): share for k, share in posterior["k"]["shares"].items()}
+
+    def _fitted_run(self, attribute: str) -> RunFolder:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r} before fit")
+        return self._run
+
+    def plot(self, X: Any, ax: Any = None, columns: tuple[int, int] = (0, 1)) -> Any:
+        """Draws the rows in two columns, coloured by cluster (needs matplotlib). Returns the axes."""
+        return _looks.plot(self, X, ax, columns)
+
+    def to_arviz(self) -> Any:
+        """K, alpha and log-joint of each chain as an InferenceData of ArviZ (needs arviz)."""
+        return _looks.to_arviz(self)
+
+    def _repr_html_(self) -> str:
+        return _looks.html(self)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    # keeping
+
+    def save(self, path: Path_) -> None:
+        """Copies the run folder to `path`, for `load`, `dirigent predict` and `dirigent info`."""
+        check_is_fitted(self)
+        self._run.copy_to(Path(path))
+        parameters = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        (Path(path) / _PARAMETERS).write_text(json.dumps(parameters, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path_) -> DirichletProcessMixture:
+        """The estimator of a run folder: a saved one, or one that `dirigent fit` has written (then with the default parameters)."""
+        folder = RunFolder(Path(path), is_temporary=False)
+        if not (folder.path / "run.json").is_file():
+            raise FileNotFoundError(f"{folder.path}: there is no run.json\nhint: name a run folder")
+        parameters = folder.json(_PARAMETERS) if (folder.path / _PARAMETERS).is_file() else {}
+        estimator = cls(**parameters)
+        estimator._take(folder)
+        return estimator
+
+    # what scikit-learn asks
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_run")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        # rows are not part of the model
+        return state | {"_batches": []} if "_batches" in state else state
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+def _label_file(labels: ArrayLike, path: Path) -> str:
+    if isinstance(labels, (str, os.PathLike)):
+        return os.fspath(labels)
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"expected one label a row, found an array of {array.ndim} dimensions")
+    _, numbers = np.unique(array, return_inverse=True)
+    np.save(path, numbers.astype(np.int64))
+    return os.fspath(path)
+
+
+def _note(notes: list[str]) -> None:
+    for note in notes:
+        warnings.warn(note.removeprefix("note: "), FitWarning, stacklevel=4)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it; what it cannot hold is left out."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    try:
+        json.dumps(value)
+    except TypeError:
+        return None
+    return value

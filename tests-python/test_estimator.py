@@ -1,0 +1,186 @@
+"""What the estimator does beyond scikit-learn's conventions."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.metrics import adjusted_rand_score
+
+from dirigent import DirichletProcessMixture
+
+
+def test_heaps_are_found_and_described(heaps):
+    X, truth = heaps
+    model = DirichletProcessMixture().fit(X)
+    assert model.n_components_ == 3
+    assert adjusted_rand_score(truth, model.labels_) > 0.98
+    assert model.labels_.dtype == np.int32
+    np.testing.assert_allclose(model.weights_, 1 / 3, atol=0.02)
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+    for k in range(3):
+        np.testing.assert_allclose(model.means_[k], X[model.labels_ == k].mean(axis=0), atol=0.5)
+    assert model.covariances_.shape == (3, 2, 2)
+    assert model.converged_ and model.alpha_ > 0
+    assert model.trace_["k"].iloc[-1] == 3
+    assert "3 clusters of 180 rows" in model._repr_html_()
+    assert "text/html" in model._repr_mimebundle_()
+    assert "DirichletProcessMixture" in DirichletProcessMixture()._repr_html_()
+
+
+def test_predictions_go_together(heaps):
+    X, _ = heaps
+    model = DirichletProcessMixture().fit(X)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), model.labels_)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert model.score(X) == pytest.approx(model.score_samples(X).mean())
+    far = np.array([[1e6, 1e6]])
+    assert model.new_proba(far) > 0.5 and model.new_proba(X[:1]) < 0.1
+    np.testing.assert_allclose(model.predict_proba(far).sum(), 1.0)
+    # a density: its integral over a grid that holds nearly all of it is 1
+    side = np.linspace(-15, 35, 201)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    assert np.exp(model.score_samples(grid)).sum() * 0.25**2 == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"covariance": "diagonal"}, {"covariance": "fixed", "sigma": 1.0}, {"standardize": True}, {"pca": 2}])
+def test_means_covariances_and_samples_are_in_units_of_the_data(heaps, parameters):
+    X = heaps[0] * [1.0, 10.0] + [0.0, 500.0]
+    if "sigma" in parameters:
+        X = heaps[0]
+    model = DirichletProcessMixture(**parameters).fit(X)
+    assert model.n_components_ == 3
+    sampled, labels = model.sample(3000)
+    assert sampled.shape == (3000, 2)
+    # means of about 1000 rows: beyond 6 standard errors with a chance below 1e-7
+    for k in range(3):
+        rows = sampled[labels == k]
+        spread = X[model.labels_ == k].std(axis=0)
+        assert np.all(np.abs(rows.mean(axis=0) - model.means_[k]) < 6 * spread / np.sqrt(len(rows)) + 0.2 * spread)
+        covariance = model.covariances_[k]
+        variances = np.diag(covariance) if covariance.ndim == 2 else covariance
+        np.testing.assert_allclose(variances, spread**2, rtol=0.5)
+    np.testing.assert_array_equal(model.sample(10)[0], model.sample(10)[0])
+    assert np.any(model.set_params(random_state=1).sample(10)[0] != sampled[:10])
+
+
+def test_documents_are_sampled_sparse_and_as_long_as_their_topic(documents):
+    counts, truth = documents
+    model = DirichletProcessMixture().fit(scipy.sparse.csr_matrix(counts))
+    assert adjusted_rand_score(truth, model.labels_) > 0.9
+    sampled, labels = model.sample(20)
+    assert scipy.sparse.issparse(sampled) and sampled.shape == (20, 12)
+    np.testing.assert_array_equal(sampled.sum(axis=1), 40)
+    np.testing.assert_allclose(model.means_.sum(axis=1), 1.0)
+    assert np.mean(model.predict(sampled) == labels) > 0.8
+
+
+def test_other_kinds_of_arrays_are_converted(heaps):
+    X, _ = heaps
+    labels = DirichletProcessMixture().fit(X).labels_
+    np.testing.assert_array_equal(DirichletProcessMixture().fit(np.asfortranarray(X)).labels_, labels)
+    np.testing.assert_array_equal(DirichletProcessMixture().fit(X.tolist()).labels_, labels)
+    np.testing.assert_array_equal(DirichletProcessMixture().fit(X[::-1][::-1]).labels_, labels)
+    half = X.astype(np.float16)
+    expected = DirichletProcessMixture().fit(half.astype(np.float64)).labels_
+    np.testing.assert_array_equal(DirichletProcessMixture().fit(half).labels_, expected)
+    whole = X.round().astype(np.int32)
+    expected = DirichletProcessMixture(family="gaussian").fit(whole.astype(np.float64)).labels_
+    np.testing.assert_array_equal(DirichletProcessMixture(family="gaussian").fit(whole).labels_, expected)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    np.testing.assert_array_equal(DirichletProcessMixture().fit(read_only).labels_, labels)
+
+
+def test_new_batches_join_what_is_there(heaps):
+    X, truth = heaps
+    mixed = np.random.default_rng(0).permutation(len(X))
+    X, truth = X[mixed], truth[mixed]
+    model = DirichletProcessMixture()
+    for part in np.array_split(np.arange(len(X)), 4):
+        model.partial_fit(X[part])
+    assert adjusted_rand_score(truth, model.labels_) > 0.98
+    assert model.labels_.shape == (180,)
+    # a heap that was not there before is found
+    model.partial_fit(np.random.default_rng(3).normal([60.0, 60.0], 1.0, size=(60, 2)))
+    assert model.n_components_ == 4
+    after_fit = DirichletProcessMixture().fit(X[:100]).partial_fit(X[100:])
+    assert adjusted_rand_score(truth, after_fit.labels_) > 0.98
+
+
+def test_a_fit_can_begin_with_labels(heaps):
+    X, truth = heaps
+    model = DirichletProcessMixture(cycles=1, method="prog").fit(X, start=truth)
+    assert adjusted_rand_score(truth, model.labels_) > 0.98
+    assert adjusted_rand_score(truth, DirichletProcessMixture(cycles=1).fit(X, start=truth.astype(str)).labels_) > 0.98
+
+
+def test_every_cycle_is_reported_and_an_error_in_the_callback_ends_the_fit(heaps):
+    X, _ = heaps
+    cycles = []
+    model = DirichletProcessMixture(cycles=7, callback=cycles.append).fit(X)
+    assert [cycle["cycle"] for cycle in cycles] == list(range(1, len(cycles) + 1))
+    assert cycles[-1]["k"] == model.n_components_
+
+    def broken(cycle):
+        if cycle["cycle"] == 2:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        model.set_params(callback=broken).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_progress_is_told_on_request(heaps, capsys):
+    DirichletProcessMixture(cycles=3).fit(heaps[0])
+    assert capsys.readouterr().err == ""
+    DirichletProcessMixture(cycles=3, verbose=1).fit(heaps[0])
+    assert "K 3" in capsys.readouterr().err
+
+
+def test_other_threads_run_while_a_model_is_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 8)) + 6 * rng.integers(0, 5, size=(20_000, 1))
+    ticks, over = [], threading.Event()
+
+    def tick():
+        while not over.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    DirichletProcessMixture(cycles=20, n_jobs=1).fit(X)
+    end = time.monotonic()
+    over.set()
+    thread.join()
+    # had the lock been held, there would be one long gap
+    times = [t for t in ticks if begin < t < end]
+    assert max(np.diff([begin, *times, end])) < 0.5 * (end - begin)
+
+
+def test_seeds_are_those_of_scikit_learn(heaps):
+    X, _ = heaps
+    for make in (lambda: np.random.RandomState(3), lambda: np.random.default_rng(3), lambda: np.int64(3)):
+        first = DirichletProcessMixture(random_state=make(), cycles=2, method="cgs").fit(X)
+        second = DirichletProcessMixture(random_state=make(), cycles=2, method="cgs").fit(X)
+        assert first.log_joint_ == second.log_joint_
+    free = [DirichletProcessMixture(random_state=None, cycles=2, method="cgs").fit(X).log_joint_ for _ in range(4)]
+    assert len(set(free)) > 1
+
+
+def test_pictures_and_arviz(heaps):
+    X, _ = heaps
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    model = DirichletProcessMixture(chains=2, draws=5).fit(X)
+    ax = model.plot(X)
+    assert ax.get_title() == "3 clusters"
+    with pytest.raises(ValueError, match="columns"):
+        model.plot(X, columns=(0, 5))
+    pytest.importorskip("arviz")
+    data = model.to_arviz()
+    assert data.posterior["k"].sizes["chain"] == 2

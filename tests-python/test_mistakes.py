@@ -1,0 +1,107 @@
+"""The user's mistakes are Python exceptions that say the same as the command."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.exceptions import NotFittedError
+
+from dirigent import DirichletProcessMixture
+
+
+def refusal(X, **parameters):
+    with pytest.raises(ValueError) as caught:
+        DirichletProcessMixture(**parameters).fit(X)
+    return str(caught.value)
+
+
+def test_rows_that_are_no_rows(heaps):
+    X, _ = heaps
+    assert "1D array" in refusal(X[:, 0])
+    assert "0 sample(s)" in refusal(X[:0])
+    assert "0 feature(s)" in refusal(X[:, :0])
+    assert "Complex data not supported" in refusal(X + 1j)
+    assert "could not convert" in refusal(np.array([["a", "b"], ["c", "d"]]))
+    infinite = X.copy()
+    infinite[3, 1] = np.inf
+    assert "X, row 4, column 2: found inf, expected a finite number" in refusal(infinite)
+
+
+def test_missing_cells_where_a_family_cannot_have_them(heaps):
+    X = heaps[0].copy()
+    X[5, 0] = np.nan
+    assert "missing" in refusal(X, covariance="full")
+    model = DirichletProcessMixture().fit(X)
+    assert model.family_ == "columns"
+    whole = DirichletProcessMixture(covariance="full").fit(heaps[0])
+    with pytest.raises(ValueError, match="row 6, column 1: the cell is missing"):
+        whole.predict(X)
+
+
+def test_options_that_make_no_sense(heaps):
+    X, _ = heaps
+    assert refusal(X, alpha=-1).startswith("--alpha must be a positive number, got -1")
+    assert "invalid value 'nonsense' for '--method <METHOD>'" in refusal(X, method="nonsense")
+    assert "--workers does not go with --method cgs" in refusal(X, method="cgs", n_workers=2)
+    assert "--point vi needs draws" in refusal(X, point="vi")
+    assert "--latency does not go with this engine" in refusal(X, latency=0.1)
+    assert "--exclude is for files" in refusal(X, exclude=["1"])
+    assert "is more than there are rows" in refusal(X, n_workers=1000)
+    assert "invalid value '-3' for '--seed <N>'" in refusal(X, random_state=-3)
+    with pytest.raises(ValueError, match="has 3 labels, but the data has 180 rows"):
+        DirichletProcessMixture().fit(X, start=[0, 1, 2])
+
+
+def test_files_that_are_not_there(tmp_path):
+    assert "nowhere.npy" in refusal(str(tmp_path / "nowhere.npy"))
+    assert "no file has such a name" in refusal(str(tmp_path / "*.npy"))
+
+
+def test_a_folder_that_is_taken(tmp_path, heaps):
+    (tmp_path / "mine.txt").write_text("mine")
+    assert "the folder is not empty" in refusal(heaps[0], out=tmp_path)
+    DirichletProcessMixture(out=tmp_path / "run").fit(heaps[0])
+    assert (tmp_path / "run" / "model.json").is_file()
+    assert "the folder is not empty" in refusal(heaps[0], out=tmp_path / "run")
+    DirichletProcessMixture(out=tmp_path / "run", force=True).fit(heaps[0])
+
+
+def test_a_model_that_is_not_fitted(heaps):
+    model = DirichletProcessMixture()
+    for method in ("predict", "predict_proba", "score_samples", "new_proba", "transform"):
+        with pytest.raises(NotFittedError):
+            getattr(model, method)(heaps[0])
+    with pytest.raises(NotFittedError):
+        model.sample()
+    for attribute in ("means_", "covariances_", "trace_", "draws_", "labels_"):
+        assert not hasattr(model, attribute)
+
+
+def test_columns_that_the_model_does_not_know(heaps, documents):
+    X, _ = heaps
+    model = DirichletProcessMixture().fit(X)
+    with pytest.raises(ValueError, match="X has 1 features, but DirichletProcessMixture is expecting 2"):
+        model.predict(X[:, :1])
+    pandas = pytest.importorskip("pandas")
+    named = DirichletProcessMixture().fit(pandas.DataFrame(X, columns=["a", "b"]))
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(pandas.DataFrame(X, columns=["b", "a"]))
+    assert not hasattr(model, "draws_")
+    words = DirichletProcessMixture().fit(scipy.sparse.csr_matrix(documents[0]))
+    with pytest.raises(ValueError, match="found -1, expected a count"):
+        words.predict(-np.ones((1, 12)))
+    with pytest.raises(AttributeError, match="have no covariances"):
+        _ = words.covariances_
+
+
+def test_sparse_measurements_that_would_be_too_many_cells():
+    matrix = scipy.sparse.csr_matrix(([0.5], ([0], [0])), shape=(100_000, 2_000))
+    assert "TruncatedSVD" in refusal(matrix)
+    with pytest.raises(ValueError, match="found 0.5, expected a count"):
+        DirichletProcessMixture(family="multinomial").fit(matrix)
+
+
+def test_text_that_cannot_be_levels():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"id": [f"row {ix}" for ix in range(50)], "x": np.arange(50.0)})
+    assert "looks like an identifier or free text" in refusal(table)
+    assert "complex numbers" in refusal(pandas.DataFrame({"z": [1j, 2j]}))
