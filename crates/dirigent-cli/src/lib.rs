@@ -17,6 +17,7 @@ mod predict;
 mod progress;
 mod report;
 mod synth;
+mod watch;
 
 use std::ffi::OsString;
 

@@ -28,6 +28,9 @@ pub(crate) struct FitArgs {
     /// The true labels, to measure against: .npy, or a text file with one label a line
     #[arg(long, value_name = "LABELS", help_heading = "Data", conflicts_with = "label_column")]
     pub(crate) truth: Option<PathBuf>,
+    /// The words behind the columns of word counts, one a line; kept in the model, and told in the report
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub(crate) vocab: Option<PathBuf>,
     /// Give every column mean 0 and standard deviation 1; predict does the same to its rows
     #[arg(long, help_heading = "Data")]
     standardize: bool,

@@ -111,6 +111,9 @@ pub(crate) struct OutputArgs {
     /// Write no report.html
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Show the report while the run goes on: a page for this machine's browser, whose address is told [default address: 127.0.0.1, any free port]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0", conflicts_with = "quiet")]
+    pub(crate) watch: Option<String>,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -241,7 +241,7 @@ fn numbers(layout: &Layout) -> Value {
         "type": "scatter", "mode": "text", "showlegend": false, "hoverinfo": "skip",
         "x": named.iter().map(|centre| rounded(centre[0], 5)).collect::<Vec<_>>(), "y": named.iter().map(|centre| rounded(centre[1], 5)).collect::<Vec<_>>(),
         "text": (0..named.len()).map(|cluster| format!("<b>{cluster}</b>")).collect::<Vec<_>>(),
-        "textfont": {"color": "--ink", "size": 13},
+        "textfont": {"color": "--ink", "size": 13, "shadow": "auto"},
     })
 }
 

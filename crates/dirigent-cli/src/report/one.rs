@@ -19,6 +19,8 @@ use crate::console::grouped;
 
 /// Bars of the plot of sizes; beyond, a line is drawn.
 const MOST_BARS: usize = 400;
+/// Cards that need not be opened.
+const OPEN_CARDS: usize = 9;
 
 /// The page. Takes the sample out of the run.
 pub(crate) fn page(mut run: Run) -> Result<Page> {
@@ -69,7 +71,7 @@ fn add_clusters(page: &mut Page, fitted: &FittedModel, sample: Option<&Sample>) 
             grouped(k as u64)
         ));
     }
-    section.cards(cards::cards(fitted, &features, shown, sample));
+    section.cards(cards::cards(fitted, &features, shown, sample), OPEN_CARDS);
 }
 
 fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {

@@ -16,7 +16,8 @@ pub(crate) fn number(x: f64) -> String {
             if x < 0.0 { format!("\u{2212}{whole}") } else { whole }
         }
         _ => {
-            let decimals = [100.0, 10.0, 1.0, 0.1, 0.01].iter().position(|border| size >= *border).unwrap_or(5) + 1;
+            let decimals =
+                [100.0, 10.0, 1.0, 0.1, 0.01, 0.001].iter().position(|border| size >= *border).unwrap_or(6) + 1;
             let text = format!("{size:.decimals$}");
             let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
             if x < 0.0 { format!("\u{2212}{short}") } else { short.to_owned() }
@@ -42,7 +43,8 @@ pub(crate) fn counted(n: u64, thing: &str) -> String {
 /// Seconds, for people.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
-        _ if seconds < 100.0 => format!("{} s", number(seconds)),
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 100.0 => format!("{seconds:.0} s"),
         _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
         _ => format!("{:.1} h", seconds / 3600.0),
     }
@@ -74,6 +76,6 @@ mod tests {
         assert_eq!(texts, expected);
         assert_eq!([0.0, 0.0002, 0.123, 1.0].map(percent), ["0 %", "< 0.1 %", "12.3 %", "100 %"]);
         assert_eq!((counted(1, "row"), counted(2000, "row")), ("1 row".into(), "2,000 rows".into()));
-        assert_eq!([0.25, 600.0, 9000.0].map(seconds), ["0.25 s", "10 min", "2.5 h"]);
+        assert_eq!([0.25, 12.2, 600.0, 9000.0].map(seconds), ["0.2 s", "12 s", "10 min", "2.5 h"]);
     }
 }
