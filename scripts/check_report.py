@@ -168,6 +168,24 @@ def check_phone(browser, name, keep):
     browser.screen(1200, 900)
 
 
+def check_watch(browser, dirigent, folder):
+    """A page that is open while a run goes on grows with it and ends as its report."""
+    words = ["fit", "points/data.npy", "--cycles", "1000000", "--time-limit", "6", "--watch", "--out", "watched"]
+    fit = subprocess.Popen([dirigent, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = iter(fit.stderr.readline, "")
+    url = next(line.split()[1] for line in lines if line.startswith("watch: "))
+    browser.open(url)
+    cycles = "Number([...document.querySelectorAll('.facts > div')].find(d => d.textContent.startsWith('cycles'))?.querySelector('.value').textContent.replaceAll(',', ''))"
+    first = browser.wait_for(cycles, "watch: the page tells of cycles")
+    browser.wait_for(f"{cycles} > {first}", "watch: the page moves on with the run")
+    browser.wait_for("document.querySelector('main').textContent.includes('Map of a sample')", "watch: the page becomes the report", 30)
+    browser.wait_for("document.querySelector('.live').textContent === 'The run has ended.'", "watch: the page says that the run has ended")
+    expect(fit.wait(30) == 0, f"watch: the fit ended with {fit.returncode}: {fit.stderr.read()}")
+    expect(not browser.errors, f"watch: the console says {browser.errors}")
+    strangers = [one for one in browser.requests if not one.startswith((url, "data:"))]
+    expect(not strangers, f"watch: the page asked for {strangers}")
+
+
 def expect(condition, problem):
     if not condition:
         raise Failed(problem)
@@ -190,6 +208,9 @@ def main():
                 start = time.monotonic()
                 n_plots = check(browser, name, page, keep)
                 print(f"{name}: {n_plots} plots, {page.stat().st_size / 1e6:.1f} MB, {time.monotonic() - start:.1f} s", flush=True)
+            start = time.monotonic()
+            check_watch(browser, dirigent, folder)
+            print(f"watch: {time.monotonic() - start:.1f} s", flush=True)
     print("reports work in the browser: hover, legend, switches, dark, phone; no request, no error")
 
 

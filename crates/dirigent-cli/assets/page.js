@@ -30,7 +30,7 @@ function themed(layout, style) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 48, r: 12, t: 12, b: 40 },
     font: { color: "--ink", size: 12, family: style.fontFamily }, hoverlabel: hover, xaxis: axis, yaxis: axis,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: "--soft", activecolor: "--accent" },
-    legend: { bgcolor: "rgba(0,0,0,0)", font: { size: 11 } }, dragmode: touch.matches ? false : "zoom",
+    legend: { bgcolor: "rgba(0,0,0,0)", font: { size: 11 }, y: 0.94 }, dragmode: touch.matches ? false : "zoom",
   };
   const merged = over(base, layout);
   // on a narrow screen a legend would leave no room for the plot; hovering still tells

@@ -18,6 +18,7 @@ use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
 use crate::point;
+use crate::watch::Watch;
 
 /// Cycles after which a chain that has not settled is given up.
 const MAX_CYCLES: u64 = 1000;
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
     point::check(&args.run)?;
+    Watch::check(args.output.watch.as_deref())?;
     let (cycles, draws) = plan_draws(&args.run)?;
     let kernel = Kernel::choose(&args.run.kernel)?;
     if let Some(out) = &args.output.out {

@@ -16,6 +16,7 @@ mod point;
 mod predict;
 mod progress;
 mod report;
+mod shell;
 mod synth;
 mod watch;
 
@@ -60,5 +61,7 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Report(args) => report::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }

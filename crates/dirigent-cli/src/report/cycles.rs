@@ -88,7 +88,9 @@ fn plot(lines: &[Line<'_>], column: &str, title: &str, caption: &str) -> Option<
     let alt = format!("{title} over the cycles of the run; it ends at {}.", last.collect::<Vec<_>>().join(", "));
     let mut plot = Plot::new(title, alt, traces, ["cycle", ""]).caption(caption).table(table.cut(MOST_LINES));
     plot.other_x = Some(OtherX { usual: "cycles", title: "seconds", values: seconds_of });
-    plot = plot.layout(json!({"hovermode": "x unified", "showlegend": lines.len() > 1}));
+    plot = plot.layout(
+        json!({"hovermode": "x unified", "showlegend": lines.len() > 1, "legend": {"orientation": "h", "y": -0.25}}),
+    );
     if column == "log_joint" {
         let low = late.iter().copied().fold(highest, f64::min);
         let space = 0.06 * (highest - low).max(1e-9 * highest.abs()).max(1e-9);

@@ -2,7 +2,7 @@
 
 use dirigent::Result;
 use dirigent::run_dir::FittedModel;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cards::{self, MOST_CARDS};
 use super::certainty::Labels;
@@ -101,7 +101,10 @@ fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {
         .caption(caption)
         .table(table.cut(1000))
         .wide(240);
-    plot.layout(json!({"yaxis": axis, "bargap": 0.08}))
+    // a handful of bars should not look like walls
+    let range = if k < 12 { json!([-0.6, 11.6]) } else { Value::Null };
+    let ticks = if k <= 40 { json!(1) } else { Value::Null };
+    plot.layout(json!({"yaxis": axis, "bargap": 0.08, "xaxis": {"range": range, "dtick": ticks}}))
 }
 
 fn add_certainty(page: &mut Page, run: &Run, sample: Option<&Sample>) {

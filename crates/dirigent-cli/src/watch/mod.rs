@@ -49,15 +49,7 @@ struct State {
 impl Watch {
     /// Serves the run in a folder on an address; port 0 is any that is free.
     pub(crate) fn start(address: &str, run: &Path) -> Result<Self> {
-        let unusable = |error: &dyn std::fmt::Display| {
-            let error = InputError::new(format!("--watch cannot listen on {address}: {error}"));
-            error.hint(
-                "give an address of this machine and a free port, such as --watch=127.0.0.1:8080, or --watch alone",
-            )
-        };
-        let listener = TcpListener::bind(address).map_err(|error| unusable(&error))?;
-        listener.set_nonblocking(true).map_err(|error| unusable(&error))?;
-        let address = listener.local_addr().map_err(|error| unusable(&error))?;
+        let (listener, address) = listen(address)?;
         let state = Arc::new(State {
             run: run.to_path_buf(),
             address,
@@ -70,6 +62,11 @@ impl Watch {
         let shared = Arc::clone(&state);
         let thread = thread::spawn(move || serve(&listener, &shared));
         Ok(Self { state, thread: Some(thread) })
+    }
+
+    /// Refuses, before any data is read, an address that cannot be listened on.
+    pub(crate) fn check(address: Option<&str>) -> Result<()> {
+        address.map_or(Ok(()), |address| listen(address).map(|_| ()))
     }
 
     /// What to open.
@@ -96,6 +93,19 @@ impl Drop for Watch {
             let _ = thread.join();
         }
     }
+}
+
+fn listen(address: &str) -> Result<(TcpListener, SocketAddr)> {
+    let listening = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    listening.map_err(|error| {
+        let error = InputError::new(format!("--watch cannot listen on {address}: {error}"));
+        let hint = "give an address of this machine and a free port, such as --watch=127.0.0.1:8080, or --watch alone";
+        error.hint(hint).into()
+    })
 }
 
 /// 128 bits that nobody can guess: the standard library's hash maps are seeded by the system.
@@ -228,6 +238,7 @@ mod tests {
         let folder = running();
         let watch = Watch::start("127.0.0.1:0", folder.path()).unwrap();
         let address = watch.state.address;
+        assert!(Watch::check(Some(&address.to_string())).is_err());
         let silent = TcpStream::connect(address).unwrap();
         drop(silent);
         watch.finish();

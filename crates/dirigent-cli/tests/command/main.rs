@@ -9,6 +9,8 @@ mod fit;
 mod info_and_demo;
 mod place;
 mod predict;
+mod report;
 mod run_folder;
+mod shell;
 mod synth;
 mod transform;
