@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dirigent::io::labels::read_labels;
-use dirigent::io::{DataSet, MemoryRows, Selection};
+use dirigent::io::{DataSet, MemoryRows, Selection, read_vocabulary};
 use dirigent::method::cgs::Draws;
 use dirigent::method::{MethodOptions, pilot};
 use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
@@ -23,6 +23,7 @@ use crate::keep::{self, Keeper};
 use crate::point;
 use crate::resume::{self, Resumed};
 use crate::said::Said;
+use crate::watch::Watch;
 
 /// Cycles after which a chain that has not settled is given up.
 pub(crate) const MAX_CYCLES: u64 = 1000;
@@ -58,6 +59,7 @@ pub(crate) fn fit(
     // all that can be refused without reading the data is refused first
     choose::check(args)?;
     point::check(&args.run)?;
+    Watch::check(args.output.watch.as_deref())?;
     let (cycles, draws) = plan_draws(&args.run)?;
     let kernel = Kernel::choose(&args.run.kernel)?;
     if let Some(out) = &args.output.out {
@@ -67,6 +69,7 @@ pub(crate) fn fit(
     let mut model_options = args.model.options();
     let selection = selection(args, &model_options);
     let data = open(args, source, &selection, &model_options, console)?;
+    let data = with_vocabulary(args, data)?;
     let transform = prepare(args, &data, console)?;
     let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
     (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
@@ -241,6 +244,18 @@ fn open(
         ));
     }
     Ok(data)
+}
+
+/// The rows, with the words of `--vocab` as the names of their columns.
+fn with_vocabulary(args: &FitArgs, data: DataSet) -> Result<DataSet> {
+    let Some(path) = &args.vocab else { return Ok(data) };
+    if !data.is_counts() || data.column_names().is_some() {
+        let what = if data.is_counts() { "these have names already" } else { "these rows are not word counts" };
+        let error = InputError::new(format!("--vocab names the columns of word counts, and {what}"));
+        return Err(error.hint("leave --vocab out").into());
+    }
+    let words = read_vocabulary(path, data.n_columns())?;
+    Ok(data.with_column_names(words))
 }
 
 /// The columns to read; those that are to be categorical are text.

@@ -20,8 +20,10 @@ mod progress;
 mod report;
 mod resume;
 mod said;
+mod shell;
 mod signals;
 mod synth;
+mod watch;
 
 use std::ffi::OsString;
 
@@ -68,5 +70,7 @@ fn dispatch(command: &Command, matches: &ArgMatches) -> Result<()> {
         Command::Report(args) => report::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }

@@ -30,6 +30,7 @@ mod svmlight;
 pub mod synthetic;
 #[cfg(test)]
 pub(crate) mod test_files;
+mod vocabulary;
 
 pub use data_set::{DataFile, DataSet, MemoryColumn, MemoryRows};
 pub use draws::read_draws;
@@ -38,3 +39,4 @@ pub use format::Format;
 pub use labels::{Truth, read_labels};
 pub use pairs::{RowPair, read_pairs};
 pub use selection::{Header, Selection};
+pub use vocabulary::read_vocabulary;
