@@ -50,14 +50,6 @@ pub enum MethodOptions {
 }
 
 impl MethodOptions {
-    /// What methods in rounds have alike.
-    pub fn in_rounds(&self) -> Option<&SliceOptions> {
-        match self {
-            Self::Cgs(_) | Self::Distributed(_) => None,
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => Some(options),
-        }
-    }
-
     /// Cycles to run.
     pub fn cycles(&self) -> Cycles {
         match self {

@@ -2,6 +2,8 @@
 //!
 //! A cycle: take in weights and parameters, draw every label and then its half, push the statistics of all halves.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::{ComponentId, ShardId};
@@ -172,9 +174,9 @@ impl Work {
         if places.is_empty() {
             return;
         }
-        let places: std::collections::HashMap<_, _> = places.iter().copied().collect();
+        let places: HashMap<_, _> = places.iter().copied().collect();
         let mut ids = Vec::new();
-        let mut slots = std::collections::HashMap::new();
+        let mut slots = HashMap::new();
         let mut slot_of = |id: ComponentId| {
             *slots.entry(id).or_insert_with(|| {
                 ids.push(id);
