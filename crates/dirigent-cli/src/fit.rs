@@ -8,6 +8,7 @@ use dirigent::method::cgs::Draws;
 use dirigent::method::{MethodOptions, pilot};
 use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
+use dirigent::rows::Shard;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
 use dirigent::sweep::Kernel;
 use dirigent::transform::{Transform, TransformRecord};
@@ -24,55 +25,115 @@ const MAX_CYCLES: u64 = 1000;
 
 pub(crate) fn run(args: &FitArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
-    choose::check(args)?;
-    point::check(&args.run)?;
-    let (cycles, draws) = plan_draws(&args.run)?;
-    let kernel = Kernel::choose(&args.run.kernel)?;
+    check(args)?;
     if let Some(out) = &args.output.out {
         check_folder(out, &FILES, args.output.force)?;
     }
     let console = args.output.console();
-    let mut model_options = args.model.options();
-    let selection = selection(args, &model_options);
-    let data = open(args, &selection, &model_options, console)?;
-    let transform = prepare(args, &data, console)?;
-    let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
-    (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
-    check_draws(draws, args.run.chains, data.n_rows())?;
-    let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
-    let mut options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
-    let truth = true_labels(args.truth.as_deref(), &data)?;
-    let shard = rows.all_rows();
-    let survey = options.survey(&shard);
-    let (mut model, mut choices) = Model::explain(&model_options, &survey)?;
-    if let Some(pilot) = pilot::learn(&shard, &model_options, &model, kernel)? {
-        model = Model::resolve(&pilot.options, &survey)?;
-        choices.retain(|choice| pilot.choices.iter().all(|learnt| learnt.name != choice.name));
-        choices.extend(pilot.choices);
-        options.set_model(pilot.options);
-    }
-    console.say(describe_model(&model, &model_options));
+    let input = Input::read(args)?;
+    let fit = Fit::prepare(args, &input)?;
+    console.say(describe_model(&fit.model, &input.model_options));
     if args.model.explain_prior {
-        choices.iter().for_each(|Choice { name, value, why }| console.say(format_args!("  {name}: {value} ({why})")));
+        let say = |Choice { name, value, why }: &Choice| console.say(format_args!("  {name}: {value} ({why})"));
+        fit.choices.iter().for_each(say);
+    }
+    let run_dir = create_run_dir(&args.output, input.data.name())?;
+    fit.run(&run_dir)
+}
+
+/// Refuses, before any data is read, options that do not go together.
+pub(crate) fn check(args: &FitArgs) -> Result<()> {
+    choose::check(args)?;
+    point::check(&args.run)?;
+    plan_draws(&args.run)?;
+    Kernel::choose(&args.run.kernel).map(|_| ())
+}
+
+/// What is fitted, as read: fits that differ in nothing but method and run may share it.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) data: DataSet,
+    pub(crate) truth: Option<Vec<u32>>,
+    selection: Selection,
+    transform: Option<(Transform, TransformRecord)>,
+    /// The data after the transform.
+    rows: DataSet,
+    model_options: ModelOptions,
+}
+
+impl Input {
+    /// Reads what the options name.
+    pub(crate) fn read(args: &FitArgs) -> Result<Self> {
+        let console = args.output.console();
+        let mut model_options = args.model.options();
+        let selection = selection(args, &model_options);
+        let data = open(args, &selection, &model_options, console)?;
+        let transform = prepare(args, &data, console)?;
+        let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
+        (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
+        let truth = true_labels(args.truth.as_deref(), &data)?;
+        Ok(Self { data, truth, selection, transform, rows, model_options })
+    }
+}
+
+/// A fit that could begin: every prior is resolved.
+pub(crate) struct Fit<'a> {
+    args: &'a FitArgs,
+    input: &'a Input,
+    shard: Shard,
+    model: Model,
+    choices: Vec<Choice>,
+    options: MethodOptions,
+    kernel: Kernel,
+}
+
+impl<'a> Fit<'a> {
+    /// Options that [`check`] lets through, and what they have read.
+    pub(crate) fn prepare(args: &'a FitArgs, input: &'a Input) -> Result<Self> {
+        let Input { data, rows, model_options, .. } = input;
+        let (cycles, draws) = plan_draws(&args.run)?;
+        let kernel = Kernel::choose(&args.run.kernel)?;
+        check_draws(draws, args.run.chains, data.n_rows())?;
+        let start = labels_of(args.run.start.as_deref(), "--start", data)?;
+        let mut options = choose::method(args, model_options, cycles, draws, kernel, start, data.n_rows())?;
+        let shard = rows.all_rows();
+        let survey = options.survey(&shard);
+        let (mut model, mut choices) = Model::explain(model_options, &survey)?;
+        if let Some(pilot) = pilot::learn(&shard, model_options, &model, kernel)? {
+            model = Model::resolve(&pilot.options, &survey)?;
+            choices.retain(|choice| pilot.choices.iter().all(|learnt| learnt.name != choice.name));
+            choices.extend(pilot.choices);
+            options.set_model(pilot.options);
+        }
+        Ok(Self { args, input, shard, model, choices, options, kernel })
     }
 
-    let run_dir = create_run_dir(&args.output, data.name())?;
-    let mut data_record = DataRecord::of(&data, &selection);
-    data_record.truth = truth_source(args);
-    data_record.transform = transform.as_ref().map(|(_, record)| *record);
-    let mut record =
-        new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
-    record.options.point = args.run.point();
-    let job = Job {
-        shard: &shard,
-        model: &model,
-        transform: transform.as_ref().map(|(transform, _)| transform),
-        truth: truth.as_deref(),
-        options: &options,
-        n_chains: args.run.chains,
-        point: args.run.point(),
-    };
-    job::run(&job, &run_dir, record, &args.output)
+    /// The record of the run as it begins.
+    pub(crate) fn record(&self) -> RunRecord<'_> {
+        let Input { data, selection, transform, model_options, .. } = self.input;
+        let mut data_record = DataRecord::of(data, selection);
+        data_record.truth = truth_source(self.args);
+        data_record.transform = transform.as_ref().map(|(_, record)| *record);
+        let (method, n_chains) = (self.args.run.method.name(), self.args.run.chains);
+        let mut record =
+            new_record(data_record, &self.model, model_options, method, self.kernel, &self.options, n_chains);
+        record.options.point = self.args.run.point();
+        record
+    }
+
+    /// Runs, fills the run folder, prints the summary.
+    pub(crate) fn run(&self, run_dir: &RunDir) -> Result<()> {
+        let job = Job {
+            shard: &self.shard,
+            model: &self.model,
+            transform: self.input.transform.as_ref().map(|(transform, _)| transform),
+            truth: self.input.truth.as_deref(),
+            options: &self.options,
+            n_chains: self.args.run.chains,
+            point: self.args.run.point(),
+        };
+        job::run(&job, run_dir, self.record(), &self.args.output)
+    }
 }
 
 /// The record of a run that begins.

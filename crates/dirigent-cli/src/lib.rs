@@ -15,6 +15,7 @@ mod job;
 mod point;
 mod predict;
 mod progress;
+mod reproduce;
 mod synth;
 
 use std::ffi::OsString;
@@ -54,6 +55,7 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),
     }

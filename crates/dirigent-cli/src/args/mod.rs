@@ -5,6 +5,7 @@ mod engine;
 mod fit;
 mod method;
 mod predict;
+mod reproduce;
 mod synth;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
 pub(crate) use self::method::MethodArgs;
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
+pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
 use crate::console::{Console, Talk};
@@ -39,6 +41,7 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     Draws(DrawsArgs),
     Synth(SynthArgs),
+    Reproduce(Box<ReproduceArgs>),
     Info(InfoArgs),
     Demo(DemoArgs),
 }

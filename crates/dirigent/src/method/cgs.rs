@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use crate::engine::Stopwatch;
 use crate::error::Result;
 use crate::family::log_joint;
 use crate::metrics;
@@ -251,9 +252,8 @@ pub fn run(
     let mut cycle = 0;
     loop {
         cycle += 1;
-        let sweep_start = Instant::now();
-        let sweep_info = chain.step();
-        let sweep_seconds = sweep_start.elapsed().as_secs_f64();
+        // as a simulated worker is measured, so that the two can be compared
+        let (sweep_info, sweep_seconds) = Stopwatch::ThreadCpu.time(|| chain.step());
         let (log_joint, seconds) = (chain.log_joint(), start.elapsed().as_secs_f64());
         horizon.observe(cycle, log_joint, chain.k());
         let info = CycleInfo {
