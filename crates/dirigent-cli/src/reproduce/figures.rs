@@ -24,3 +24,6 @@ impl<'a> Figures<'a> {
         Self { set, runs, summaries: summaries(&curves), curves, speeds }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,20 @@
 //! `dirigent reproduce`: the paper's figures, redrawn from runs of every method on one data set.
 //!
 //! [`plan`] lists the runs, each a `dirigent fit` command; [`runs`] does those that are not done yet; [`results`] reads their folders again. From there on
-//! everything is arithmetic on what the folders say: [`figures`], which [`tables`] and the page show.
+//! everything is arithmetic on what the folders say: [`figures`], which [`tables`] and [`page`] show.
 
 mod communication;
 mod curves;
 mod data;
 mod figures;
 mod level;
+mod lines;
 mod methods;
+mod page;
 mod plan;
 mod results;
 mod runs;
+mod scatter;
 mod speed;
 mod spread;
 mod summary;
@@ -37,6 +40,9 @@ use crate::console::{Console, Talk};
 /// The file that marks a folder as one of ours.
 const MARK: &str = "reproduce.json";
 
+/// The page.
+const PAGE: &str = "reproduction.html";
+
 pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
     let began = Instant::now();
     let console = Console { talk: if args.quiet { Talk::Quiet } else { Talk::Normal } };
@@ -52,7 +58,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
     let runs = laboratory.runs(&trials, &input)?;
     let figures = Figures::of(&runs, &scale, source.set());
     tables::write(&args.out, &figures)?;
-    console.say(format_args!("written: {} in {:.0} s", args.out.display(), began.elapsed().as_secs_f64()));
+    let path = args.out.join(PAGE);
+    page::write(&path, &figures, &source, &scale, &input)?;
+    console.say(format_args!("written: {} and its tables, in {:.0} s", path.display(), began.elapsed().as_secs_f64()));
     Ok(())
 }
 

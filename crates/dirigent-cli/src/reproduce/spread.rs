@@ -18,6 +18,11 @@ impl Spread {
         Some(Self { mean, low, high })
     }
 
+    /// Each number shifted or scaled alike.
+    pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self { mean: change(self.mean), low: change(self.low), high: change(self.high) }
+    }
+
     /// None if one of the numbers is missing.
     pub(crate) fn of_all(numbers: impl IntoIterator<Item = Option<f64>>) -> Option<Self> {
         numbers.into_iter().collect::<Option<Vec<f64>>>().and_then(Self::of)

@@ -9,6 +9,7 @@ mod fit;
 mod info_and_demo;
 mod place;
 mod predict;
+mod reproduce;
 mod run_folder;
 mod synth;
 mod transform;
