@@ -48,6 +48,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let record = new_record(data_record, &model, &model_options, "cgs", Kernel::best(), &options, 1);
     let job = Job {
         shard: &shard,
+        as_read: &shard,
         model: &model,
         transform: None,
         truth: Some(&truth),

@@ -50,7 +50,7 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
 }
 
 /// What is fitted, as read: fits that differ in nothing but method and run may share it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Input {
     pub(crate) data: DataSet,
     pub(crate) truth: Option<Vec<u32>>,
@@ -62,6 +62,11 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// The same rows, nothing known of their clusters: what is not measured takes no time.
+    pub(crate) fn without_truth(&self) -> Self {
+        Self { truth: None, ..self.clone() }
+    }
+
     /// Reads what the options name.
     pub(crate) fn read(args: &FitArgs) -> Result<Self> {
         let console = args.output.console();
@@ -123,8 +128,10 @@ impl<'a> Fit<'a> {
 
     /// Runs, fills the run folder, prints the summary.
     pub(crate) fn run(&self, run_dir: &RunDir) -> Result<()> {
+        let as_read = self.input.data.all_rows();
         let job = Job {
             shard: &self.shard,
+            as_read: &as_read,
             model: &self.model,
             transform: self.input.transform.as_ref().map(|(transform, _)| transform),
             truth: self.input.truth.as_deref(),
@@ -149,6 +156,7 @@ pub(crate) fn new_record<'a>(
     RunRecord {
         status: Status::Running,
         error: None,
+        command: Vec::new(),
         version: env!("CARGO_PKG_VERSION"),
         kernel,
         data,

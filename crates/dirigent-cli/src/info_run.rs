@@ -15,7 +15,7 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<()> {
 }
 
 /// As it stands, whatever version wrote it.
-fn read(path: &Path) -> Result<Value> {
+pub(crate) fn read(path: &Path) -> Result<Value> {
     let unreadable = |error: &dyn std::fmt::Display| {
         InputError::in_file(path, format!("cannot be read as the record of a run: {error}"))
             .hint("name a folder that `dirigent fit` wrote")

@@ -1,6 +1,6 @@
 //! One run, from a resolved model to a finished run folder: what `fit` and `demo` share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use dirigent::Result;
@@ -14,7 +14,9 @@ use dirigent::model::Model;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{FittedModel, NpyWriter, Point, PosteriorRecord, RunDir, RunRecord, Status, Summary};
+use dirigent::run_dir::{
+    FittedModel, NpyWriter, Point, PosteriorRecord, RowSample, RunDir, RunRecord, Status, Summary,
+};
 use dirigent::trace::{CycleInfo, TraceWriter};
 use dirigent::transform::Transform;
 use serde::Serialize;
@@ -22,10 +24,13 @@ use serde::Serialize;
 use crate::args::OutputArgs;
 use crate::point;
 use crate::progress::Progress;
+use crate::report;
 
 /// What is fitted, and how.
 pub(crate) struct Job<'a> {
     pub(crate) shard: &'a Shard,
+    /// The rows as they were read.
+    pub(crate) as_read: &'a Shard,
     pub(crate) model: &'a Model,
     /// What was done to the rows of the files to give the shard.
     pub(crate) transform: Option<&'a Transform>,
@@ -45,6 +50,7 @@ struct Told {
 
 /// Runs the job, fills the run folder, prints the summary.
 pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
+    record.command.clone_from(&output.command);
     run_dir.write_record(&record)?;
     let told = match fill(job, run_dir, record.data.fitted_columns(), output) {
         Ok(told) => told,
@@ -60,7 +66,19 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
     (record.diagnostics, record.warnings) = (diagnostics, warnings);
     run_dir.write_record(&record)?;
     record.warnings.iter().for_each(|warning| output.console().say(format_args!("warning: {warning}")));
-    print(&record, run_dir.path(), output)
+    let report = if output.no_report { None } else { written_report(run_dir.path(), output) };
+    print(&record, run_dir.path(), report.as_deref(), output)
+}
+
+/// The report. A run is no less finished because its report could not be written.
+fn written_report(run: &Path, output: &OutputArgs) -> Option<PathBuf> {
+    match report::write(run) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            output.console().say(format_args!("warning: there is no report: {error}"));
+            None
+        }
+    }
 }
 
 fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &OutputArgs) -> Result<Told> {
@@ -82,6 +100,7 @@ fn fill(job: &Job<'_>, run_dir: &RunDir, columns: FittedColumns, output: &Output
     let best = recorder.best.and_then(BestState::into_state);
     let posterior = point::settle(job, run_dir, best, outcome.n_draws, &mut outcome.best)?;
     run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
+    run_dir.write_sample(&RowSample::draw(job.as_read, output.sample_rows as usize, job.options.seed()))?;
     let (mut bytes, mut messages) = (0, 0);
     if let Some(totals) = &outcome.totals {
         run_dir.write_workers(totals, &job.options.shards(job.shard))?;
@@ -150,6 +169,7 @@ impl Observer for Recorder {
 #[derive(Serialize)]
 struct Report<'a> {
     run: String,
+    report: Option<String>,
     #[serde(flatten)]
     summary: &'a Summary,
     posterior: Option<&'a PosteriorRecord>,
@@ -157,12 +177,13 @@ struct Report<'a> {
     warnings: &'a [String],
 }
 
-fn print(record: &RunRecord<'_>, path: &Path, output: &OutputArgs) -> Result<()> {
+fn print(record: &RunRecord<'_>, path: &Path, report: Option<&Path>, output: &OutputArgs) -> Result<()> {
     let console = output.console();
     let summary = record.summary.as_ref().expect("the run has ended");
     if output.json {
         console.print_json(&Report {
             run: path.display().to_string(),
+            report: report.map(|report| report.display().to_string()),
             summary,
             posterior: record.posterior.as_ref(),
             diagnostics: &record.diagnostics,
@@ -171,12 +192,12 @@ fn print(record: &RunRecord<'_>, path: &Path, output: &OutputArgs) -> Result<()>
     } else if console.is_quiet() {
         Ok(())
     } else {
-        console.print(describe(record, summary, path))
+        console.print(describe(record, summary, path, report))
     }
 }
 
 /// The summary for people.
-fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path) -> String {
+fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path, report: Option<&Path>) -> String {
     let k_posterior = record.posterior.as_ref().map(point::describe).unwrap_or_default();
     let mut lines = vec![format!("K           {}{k_posterior}", summary.k)];
     lines.push(match summary.log_joint_truth {
@@ -193,6 +214,7 @@ fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path) -> String {
         lines.push(describe_chains(diagnostics));
     }
     lines.push(format!("run folder  {}", path.display()));
+    lines.extend(report.map(|report| format!("report      {}", report.display())));
     lines.join("\n")
 }
 

@@ -15,6 +15,7 @@ mod job;
 mod point;
 mod predict;
 mod progress;
+mod report;
 mod reproduce;
 mod synth;
 
@@ -28,8 +29,9 @@ use crate::console::Console;
 
 /// Runs the command with its arguments (the first is the program's name) and returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli.told(&args),
         Err(message) => {
             // help goes to stdout with code 0, a mistake to stderr with code 2; a closed pipe is no reason to fail
             let _ = message.print();
@@ -55,6 +57,7 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),
+        Command::Report(args) => report::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),

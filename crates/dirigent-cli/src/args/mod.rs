@@ -5,9 +5,11 @@ mod engine;
 mod fit;
 mod method;
 mod predict;
+mod report;
 mod reproduce;
 mod synth;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,6 +20,7 @@ pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
 pub(crate) use self::method::MethodArgs;
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
+pub(crate) use self::report::ReportArgs;
 pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
@@ -34,6 +37,20 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// With what was typed, where it goes into a record. The program is called by its name, wherever it lies.
+    pub(crate) fn told(mut self, args: &[OsString]) -> Self {
+        let typed = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let typed = std::iter::once("dirigent".to_owned()).chain(typed).collect();
+        match &mut self.command {
+            Command::Fit(args) => args.output.command = typed,
+            Command::Demo(args) => args.output.command = typed,
+            _ => {}
+        }
+        self
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Fit(Box<FitArgs>),
@@ -41,6 +58,7 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     Draws(DrawsArgs),
     Synth(SynthArgs),
+    Report(ReportArgs),
     Reproduce(Box<ReproduceArgs>),
     Info(InfoArgs),
     Demo(DemoArgs),
@@ -90,6 +108,12 @@ pub(crate) struct OutputArgs {
     /// Replace the files of an earlier run in the folder, and no others
     #[arg(long)]
     pub(crate) force: bool,
+    /// Rows that are kept in sample.npz, for the report; fewer where they are very wide
+    #[arg(long, value_name = "N", default_value_t = 5000, allow_negative_numbers = true)]
+    pub(crate) sample_rows: u32,
+    /// Write no report.html
+    #[arg(long)]
+    pub(crate) no_report: bool,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -99,6 +123,9 @@ pub(crate) struct OutputArgs {
     /// Say something about every cycle
     #[arg(long, short, conflicts_with = "quiet")]
     verbose: bool,
+    /// What was typed, for the record.
+    #[arg(skip)]
+    pub(crate) command: Vec<String>,
 }
 
 /// Compare two labellings of the same rows.

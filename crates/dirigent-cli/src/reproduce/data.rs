@@ -140,9 +140,9 @@ impl Source {
     }
 
     /// The words of `fit` that name data, labels and model.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub(crate) fn words(&self, with_truth: bool) -> Vec<String> {
         let mut words = vec![self.data.display().to_string()];
-        if let Some(truth) = &self.truth {
+        if let Some(truth) = self.truth.as_ref().filter(|_| with_truth) {
             words.extend(["--truth".to_owned(), truth.display().to_string()]);
         }
         if let Some(column) = &self.label_column {

@@ -3,13 +3,12 @@
 //! The level of CGS is the log-joint that every seed of it ends above, a seed's end being the mean of its last quarter of cycles. A run is there at the
 //! first cycle that reaches it. The paper compares its methods so: by the cycles and the time they take to the level of CGS.
 
-use super::curves::Curve;
 use super::results::{Cycle, Run};
 use super::spread::mean;
 
 /// The level of CGS.
-pub(crate) fn of_reference(reference: &Curve<'_>) -> Option<f64> {
-    reference.runs.iter().map(|run| end(run)).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+pub(crate) fn of_reference(reference: &[&Run]) -> Option<f64> {
+    reference.iter().map(|run| end(run)).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
 }
 
 /// The mean log-joint of the last quarter of the cycles.

@@ -83,7 +83,7 @@ impl<'a> Record<'a> {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             data: &source.title,
-            options: source.words(),
+            options: source.words(true),
             methods: scale.methods.iter().map(|method| method.name).collect(),
             seeds: scale.n_seeds,
             cycles: scale.n_cycles,

@@ -93,7 +93,7 @@ fn add_data(page: &mut Page, source: &Source, input: &Input) {
         None => section.paragraph("Rows that have no two columns of numbers are not drawn."),
     };
     section.paragraph("Every run is a fit of this kind, with a method and a seed:");
-    section.code(format!("dirigent fit {}", source.words().join(" ")));
+    section.code(format!("dirigent fit {}", source.words(true).join(" ")));
 }
 
 fn add_curves(page: &mut Page, figures: &Figures<'_>) {

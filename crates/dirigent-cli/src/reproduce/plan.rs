@@ -1,5 +1,6 @@
 //! Which runs a reproduction consists of: a list of `dirigent fit` commands.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::thread::available_parallelism;
 
@@ -61,7 +62,7 @@ pub(crate) enum Place {
     Serial,
     /// A simulated cluster: every worker on a machine of its own.
     Cluster,
-    /// Threads of this machine.
+    /// Threads of this machine, for their real time; the serial reference has one.
     Threads(u32),
 }
 
@@ -76,10 +77,16 @@ pub(crate) struct Trial {
 
 impl Trial {
     fn new(method: &'static Method, n_workers: u32, seed: u64, place: Place) -> Self {
-        match method.is_serial() {
-            true => Self { method, n_workers: 1, seed, place: Place::Serial },
-            false => Self { method, n_workers, seed, place },
+        match (method.is_serial(), place) {
+            (false, place) => Self { method, n_workers, seed, place },
+            (true, Place::Threads(_)) => Self { method, n_workers: 1, seed, place: Place::Threads(1) },
+            (true, _) => Self { method, n_workers: 1, seed, place: Place::Serial },
         }
+    }
+
+    /// Whether it is compared with the true labels. That takes real time, which has no part in what threads are measured for.
+    pub(crate) fn has_truth(&self) -> bool {
+        !matches!(self.place, Place::Threads(_))
     }
 
     /// The name of its folder.
@@ -95,12 +102,13 @@ impl Trial {
     /// The command that it is, as words after `dirigent`.
     pub(crate) fn command(&self, source: &Source, n_cycles: u64, folder: &Path) -> Vec<String> {
         let mut words = vec!["fit".to_owned()];
-        words.extend(source.words());
+        words.extend(source.words(self.has_truth()));
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
         add("--method", self.method.name.to_owned());
         add("--cycles", n_cycles.to_string());
         add("--seed", self.seed.to_string());
         match self.place {
+            _ if self.method.is_serial() => {}
             Place::Serial => {}
             Place::Cluster => {
                 add("--workers", self.n_workers.to_string());
@@ -112,7 +120,7 @@ impl Trial {
             }
         }
         add("--out", folder.join(self.name()).display().to_string());
-        words.extend(["--force", "--quiet"].map(str::to_owned));
+        words.extend(["--force", "--no-report", "--quiet"].map(str::to_owned));
         words
     }
 }
@@ -138,8 +146,8 @@ pub(crate) fn trials(scale: &Scale) -> Vec<Trial> {
 
 /// The options of `fit` for a command, checked.
 pub(crate) fn parse(words: &[String]) -> Result<Box<FitArgs>> {
-    let cli = Cli::try_parse_from(std::iter::once("dirigent").chain(words.iter().map(String::as_str)));
-    let message = match cli.map(|cli| cli.command) {
+    let words: Vec<OsString> = ["dirigent".to_owned()].iter().chain(words).map(OsString::from).collect();
+    let message = match Cli::try_parse_from(&words).map(|cli| cli.told(&words).command) {
         Ok(Command::Fit(args)) => {
             fit::check(&args)?;
             return Ok(args);
@@ -149,7 +157,8 @@ pub(crate) fn parse(words: &[String]) -> Result<Box<FitArgs>> {
     };
     let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let hint = "what follows -- is for every run: options of the model or of the data; reproduce sets method, run and engine itself";
-    Err(InputError::new(format!("dirigent {}: {message}", words.join(" "))).hint(hint).into())
+    let command = words.join(&OsString::from(" "));
+    Err(InputError::new(format!("{}: {message}", command.display())).hint(hint).into())
 }
 
 #[cfg(test)]
@@ -180,10 +189,10 @@ mod tests {
             trials.iter().filter(of).count()
         };
         METHODS[1..].iter().for_each(|method| assert_eq!(over_cycles(method), 3, "{}", method.title));
-        assert_eq!(trials.iter().filter(|trial| trial.method.is_serial()).count(), 3);
+        assert_eq!(trials.iter().filter(|trial| trial.method.is_serial()).count(), 3 + 1);
         let names: std::collections::BTreeSet<String> = trials.iter().map(Trial::name).collect();
         assert_eq!(names.len(), trials.len());
-        assert_eq!(trials.len(), 3 * METHODS.len() + (METHODS.len() - 1) * (1 + scale.threads.len()));
+        assert_eq!(trials.len(), 3 * METHODS.len() + (METHODS.len() - 1) * (1 + scale.threads.len()) + 1);
         for trial in &trials {
             parse(&trial.command(&source, scale.n_cycles, Path::new("runs"))).unwrap();
         }

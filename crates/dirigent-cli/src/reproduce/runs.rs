@@ -56,7 +56,8 @@ impl Laboratory<'_> {
 
     fn run(&self, trial: Trial, input: &Input) -> Result<(Run, bool)> {
         let args = parse(&self.command(&trial))?;
-        let fit = Fit::prepare(&args, input)?;
+        let blind = (!trial.has_truth()).then(|| input.without_truth());
+        let fit = Fit::prepare(&args, blind.as_ref().unwrap_or(input))?;
         let folder = self.folder.join(trial.name());
         let asked = serde_json::to_value(fit.record()).expect("our own types become JSON");
         let was_there = is_finished(&folder, &asked);

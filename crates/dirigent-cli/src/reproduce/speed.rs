@@ -24,6 +24,8 @@ pub(crate) struct Speed {
 
 /// All speed-ups.
 pub(crate) fn speeds(runs: &[Run], scale: &Scale, reference: &Curve<'_>) -> Vec<Speed> {
+    let is_timed = |run: &&Run| run.trial.method.is_serial() && run.trial.place == Place::Threads(1);
+    let timed: Vec<&Run> = runs.iter().filter(is_timed).collect();
     let mut speeds = Vec::new();
     for method in scale.methods.iter().filter(|method| !method.is_serial()) {
         let on_cluster = scale.scaling.iter().map(|&n_workers| (n_workers, Place::Cluster));
@@ -33,22 +35,24 @@ pub(crate) fn speeds(runs: &[Run], scale: &Scale, reference: &Curve<'_>) -> Vec<
                 let trial = &run.trial;
                 trial.method == *method && trial.n_workers == n_workers && trial.place == place && trial.seed == 0
             };
-            speeds.extend(runs.iter().find(is_it).and_then(|run| speed(run, reference)));
+            let serial: &[&Run] = if place == Place::Cluster { &reference.runs } else { &timed };
+            let level = level::of_reference(serial);
+            speeds.extend(runs.iter().find(is_it).and_then(|run| speed(run, serial, level)));
         }
     }
     speeds
 }
 
-fn speed(run: &Run, reference: &Curve<'_>) -> Option<Speed> {
+fn speed(run: &Run, reference: &[&Run], level: Option<f64>) -> Option<Speed> {
     let threads = match run.trial.place {
         Place::Threads(threads) => Some(threads),
         Place::Serial | Place::Cluster => None,
     };
     let clock = if threads.is_some() { Clock::Real } else { Clock::Cluster };
-    let serial_seconds = mean(reference.runs.iter().filter_map(|run| cycle_seconds(run, clock)))?;
+    let serial_seconds = mean(reference.iter().filter_map(|run| cycle_seconds(run, clock)))?;
     let cycle_seconds = cycle_seconds(run, clock)?;
-    let to_the_level = level::of_reference(reference).and_then(|level| {
-        let serial = level::arrival(reference.runs.iter().copied(), level);
+    let to_the_level = level.and_then(|level| {
+        let serial = level::arrival(reference.iter().copied(), level);
         let parallel = level::arrival([run], level);
         match clock {
             Clock::Cluster => Some(serial.cluster_seconds? / parallel.cluster_seconds?),

@@ -29,7 +29,7 @@ pub(crate) struct MethodSummary {
 
 /// A line a method; the first curve is that of CGS.
 pub(crate) fn summaries(curves: &[Curve<'_>]) -> Vec<MethodSummary> {
-    let level = curves.first().and_then(level::of_reference).unwrap_or(f64::INFINITY);
+    let level = curves.first().and_then(|reference| level::of_reference(&reference.runs)).unwrap_or(f64::INFINITY);
     curves.iter().filter_map(|curve| summary(curve, level)).collect()
 }
 

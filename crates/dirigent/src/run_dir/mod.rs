@@ -3,11 +3,13 @@
 //! Each file but `trace.csv` is written under a temporary name and renamed when it is whole. `run.json` is there from the
 //! start with `"status": "running"`, so a run that was killed can be told from one that ended.
 
+mod csr;
 mod model_file;
 mod npy;
 mod npz;
 mod pending;
 mod record;
+mod sample;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -21,13 +23,14 @@ pub use self::pending::{PARTIAL, PendingFile, write_file};
 pub use self::record::{
     DataRecord, DrawsRecord, Point, PosteriorRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary,
 };
+pub use self::sample::RowSample;
 use crate::engine::{RunTotals, WorkerTotals};
 use crate::error::{Error, InputError, Result};
 use crate::rows::Shard;
 use crate::trace::TraceWriter;
 
 /// The files of a run folder.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 11] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -37,6 +40,8 @@ pub const FILES: [&str; 9] = [
     "workers.csv",
     "model.json",
     "components.npz",
+    "sample.npz",
+    "report.html",
 ];
 
 /// A folder that a run writes to.
@@ -105,6 +110,11 @@ impl RunDir {
     /// Writes `components.npz` and `model.json`.
     pub fn write_model(&self, model: &FittedModel) -> Result<()> {
         model.write(&self.path)
+    }
+
+    /// Writes `sample.npz`.
+    pub fn write_sample(&self, sample: &RowSample) -> Result<()> {
+        sample.write(&self.path)
     }
 
     /// Writes `workers.csv`: what each worker had and did.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::npz::{NpzReader, NpzWriter};
-use super::write_json;
+use super::{csr, write_json};
 use crate::error::{Error, InputError, Result};
 use crate::family::{ColumnLaw, Multinomial, NamedArray};
 use crate::io::{FittedColumns, source};
@@ -201,7 +201,6 @@ fn write_dense(file: &mut NpzWriter, stats_len: usize, components: &[Stats]) -> 
     file.array("sums", &[components.len(), stats_len], sums)
 }
 
-/// As `scipy.sparse.save_npz` writes a CSR matrix.
 fn write_counts(file: &mut NpzWriter, family: &Multinomial, components: &[Stats]) -> Result<()> {
     // the last coordinate is the total of the others
     let words_of = |stats: &Stats| {
@@ -210,17 +209,7 @@ fn write_counts(file: &mut NpzWriter, family: &Multinomial, components: &[Stats]
         entries
     };
     let rows: Vec<Vec<(u32, i64)>> = components.iter().map(words_of).collect();
-    let mut ends = vec![0i64];
-    for row in &rows {
-        ends.push(ends[ends.len() - 1] + row.len() as i64);
-    }
-    let n_entries = rows.iter().map(Vec::len).sum();
-    let index = |(word, _): &(u32, i64)| i32::try_from(*word).expect("a vocabulary has fewer than 2³¹ words");
-    file.array("data", &[n_entries], rows.iter().flatten().map(|(_, count)| *count))?;
-    file.array("indices", &[n_entries], rows.iter().flatten().map(index))?;
-    file.array("indptr", &[ends.len()], ends.iter().copied())?;
-    file.array("shape", &[2], [components.len() as i64, family.n_words as i64])?;
-    file.text("format", "csr")
+    csr::write(file, family.n_words, &rows)
 }
 
 fn read_dense(file: &mut NpzReader, n_components: usize, stats_len: usize) -> Result<Vec<Sums>> {
@@ -228,48 +217,16 @@ fn read_dense(file: &mut NpzReader, n_components: usize, stats_len: usize) -> Re
     Ok(sums.chunks_exact(stats_len).map(|sums| Sums::Dense(sums.into())).collect())
 }
 
+/// The counts of each component, with their total at the end.
 fn read_counts(file: &mut NpzReader, family: &Multinomial, n_components: usize) -> Result<Vec<Sums>> {
-    let (data, indices) = (file.integers("data")?, file.integers("indices")?);
-    let (ends, shape) = (file.integers("indptr")?, file.integers("shape")?);
-    if shape != [n_components as i64, family.n_words as i64] {
-        let expected = format!("expected {n_components} × {}", family.n_words);
-        return Err(file.wrong("shape", format!("found {shape:?}, {expected}")));
-    }
-    let is_cut = ends.first() == Some(&0) && ends.last() == Some(&(data.len() as i64)) && ends.is_sorted();
-    if ends.len() != n_components + 1 || !is_cut || indices.len() != data.len() {
-        return Err(file.wrong("indptr", "does not cut the entries into one part for each component"));
-    }
-    let mut rows = Vec::with_capacity(n_components);
-    for (row, ends) in ends.windows(2).enumerate() {
-        // both lie between 0 and the number of entries, as was just seen
-        let part = ends[0] as usize..ends[1] as usize;
-        let entries = entries_of(&indices[part.clone()], &data[part], family.n_words);
-        rows.push(entries.ok_or_else(|| {
-            let words = family.n_words;
-            file.wrong(
-                "data",
-                format!("component {row}: expected rising words below {words}, each counted at least once"),
-            )
-        })?);
-    }
-    Ok(rows)
-}
-
-/// The counts of one component with their total at the end, if they are in order.
-fn entries_of(words: &[i64], counts: &[i64], n_words: usize) -> Option<Sums> {
-    let mut entries: Vec<(u32, i64)> = Vec::with_capacity(words.len() + 1);
-    let mut total = 0i64;
-    for (&word, &count) in words.iter().zip(counts) {
-        let word = u32::try_from(word).ok().filter(|word| (*word as usize) < n_words)?;
-        let is_rising = entries.last().is_none_or(|(before, _)| *before < word);
-        let count = u32::try_from(count).ok().filter(|count| *count > 0 && is_rising)?;
-        total += i64::from(count);
-        entries.push((word, i64::from(count)));
-    }
-    if total > 0 {
-        entries.push((n_words as u32, total));
-    }
-    Some(Sums::Counts(entries))
+    let with_total = |mut entries: Vec<(u32, i64)>| {
+        let total: i64 = entries.iter().map(|(_, count)| count).sum();
+        if total > 0 {
+            entries.push((family.n_words as u32, total));
+        }
+        Sums::Counts(entries)
+    };
+    Ok(csr::read(file, n_components, family.n_words)?.into_iter().map(with_total).collect())
 }
 
 #[cfg(test)]

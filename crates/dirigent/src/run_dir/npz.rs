@@ -87,13 +87,21 @@ impl NpzReader {
 
     /// Doubles, all finite, of a given shape.
     pub(super) fn doubles(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let numbers = self.cells(name, shape)?;
+        match numbers.iter().all(|number| number.is_finite()) {
+            true => Ok(numbers),
+            false => Err(self.wrong(name, "found a number that is not finite")),
+        }
+    }
+
+    /// Doubles of a given shape, some of which may be missing.
+    pub(super) fn cells(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
         let array = self.array(name)?;
         if !array.shape.iter().copied().eq(shape.iter().map(|&length| length as u64)) {
             return Err(self.wrong(name, format!("found the shape {:?}, expected {shape:?}", array.shape)));
         }
         match array.numbers {
-            StoredNumbers::Doubles(numbers) if numbers.iter().all(|number| number.is_finite()) => Ok(numbers),
-            StoredNumbers::Doubles(_) => Err(self.wrong(name, "found a number that is not finite")),
+            StoredNumbers::Doubles(numbers) => Ok(numbers),
             StoredNumbers::Integers(_) => Err(self.wrong(name, "found whole numbers, expected doubles")),
         }
     }

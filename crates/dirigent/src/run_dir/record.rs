@@ -23,6 +23,8 @@ pub struct RunRecord<'a> {
     pub status: Status,
     /// Why it failed.
     pub error: Option<String>,
+    /// What was typed, word for word; nothing where no command was.
+    pub command: Vec<String>,
     /// The version of this software.
     pub version: &'static str,
     /// The instructions that swept the rows.

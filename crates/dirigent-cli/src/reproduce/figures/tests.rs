@@ -92,7 +92,7 @@ fn cycles_of_a_sample_of_the_rows_are_left_out() {
 fn the_level_is_what_every_seed_of_the_reference_ends_above() {
     let runs = runs();
     let figures = Figures::of(&runs, &scale(), None);
-    assert_eq!(level::of_reference(&figures.curves[0]), Some(-8.0));
+    assert_eq!(level::of_reference(&figures.curves[0].runs), Some(-8.0));
     let [reference, prog, slice] = [0, 1, 2].map(|ix| figures.summaries[ix].arrival);
     assert_eq!((reference.n_reached, reference.cycles, reference.cluster_seconds), (2, Some(3.0), Some(24.0)));
     assert_eq!((prog.n_reached, prog.cycles, prog.real_seconds), (2, Some(1.5), Some(1.5)));

@@ -1,0 +1,169 @@
+//! A card for each of the largest clusters: its size, what sets it apart, its neighbours, some of its rows.
+
+use dirigent::model::Model;
+use dirigent::rows::Row;
+use dirigent::run_dir::FittedModel;
+
+use super::card::{Bar, Card};
+use super::colours::colour;
+use super::features::{Feature, Features, Kind, column_name, level_name, words_of};
+use super::sample::Sample;
+use super::words::{counted, number, percent};
+
+/// Clusters that get a card.
+pub(crate) const MOST_CARDS: usize = 50;
+/// Features on a card.
+const MOST_BARS: usize = 8;
+/// Columns of an example row.
+const MOST_CELLS: usize = 6;
+
+/// The cards of the largest clusters.
+pub(crate) fn cards(fitted: &FittedModel, features: &Features, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
+    let points = features.points();
+    let n_cards = fitted.components.len().min(MOST_CARDS);
+    let card = |cluster: usize| {
+        let count = fitted.components[cluster].count as u64;
+        let size = format!("{} ({})", counted(count, "row"), percent(features.weights[cluster]));
+        let mut card = Card::new(format!("Cluster {cluster}"), size);
+        (card.id, card.colour) = (Some(format!("cluster-{cluster}")), Some(colour(cluster)));
+        let heading = if is_text(fitted) { "Telling words" } else { "What sets it apart" };
+        card.bars(heading, bars(fitted, shown, cluster));
+        card.links("Nearest", nearest(&points, cluster, n_cards));
+        if let Some(sample) = sample {
+            let rows = sample.typical(cluster);
+            let lines = rows
+                .iter()
+                .take(3)
+                .map(|&ix| format!("row {}: {}", sample.numbers[ix], example(fitted, sample.as_read.row(ix))));
+            card.lines("Typical rows", lines.collect());
+        }
+        card
+    };
+    (0..n_cards).map(card).collect()
+}
+
+fn is_text(fitted: &FittedModel) -> bool {
+    matches!(fitted.model, Model::Multinomial(_))
+}
+
+fn bars(fitted: &FittedModel, shown: &Features, cluster: usize) -> Vec<Bar> {
+    if is_text(fitted) {
+        return telling_words(fitted, shown, cluster)
+            .into_iter()
+            .map(|(name, share, lift, score)| Bar {
+                name,
+                value: format!("{} (× {lift})", percent(share)),
+                share: score,
+            })
+            .collect();
+    }
+    let values = &shown.values[cluster];
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let score = |ix: usize| shown.features[ix].distinction(values[ix]).abs();
+    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
+    order.truncate(MOST_BARS);
+    let largest = order.first().map_or(1.0, |&ix| score(ix)).max(1.0);
+    let sd = |ix: usize| shown.sds.get(cluster).map(|sds| sds[ix]);
+    let bar = |&ix: &usize| {
+        let feature = &shown.features[ix];
+        Bar { name: feature.name.clone(), value: value_of(feature, values[ix], sd(ix)), share: score(ix) / largest }
+    };
+    order.iter().map(bar).collect()
+}
+
+/// A cluster's value beside that of all rows.
+fn value_of(feature: &Feature, value: f64, sd: Option<f64>) -> String {
+    match feature.kind {
+        Kind::Ones | Kind::Level(_) | Kind::Word => format!("{} (all: {})", percent(value), percent(feature.overall)),
+        Kind::Number | Kind::Count => match sd {
+            Some(sd) => format!("{} ± {} (all: {})", number(value), number(sd), number(feature.overall)),
+            None => format!("{} (all: {})", number(value), number(feature.overall)),
+        },
+    }
+}
+
+/// Name, share, lift and score (the largest 1) of the words that tell a cluster from the others.
+fn telling_words(fitted: &FittedModel, shown: &Features, cluster: usize) -> Vec<(String, f64, String, f64)> {
+    let mut order: Vec<(usize, f64)> = shown
+        .features
+        .iter()
+        .enumerate()
+        .map(|(ix, feature)| (ix, feature.distinction(shown.values[cluster][ix])))
+        .collect();
+    order.retain(|(_, score)| *score > 0.0);
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    order.truncate(MOST_BARS);
+    let largest = order.first().map_or(1.0, |(_, score)| *score);
+    if order.is_empty() {
+        return frequent_words(fitted, cluster);
+    }
+    let word = |&(ix, score): &(usize, f64)| {
+        let (feature, share) = (&shown.features[ix], shown.values[cluster][ix]);
+        (feature.name.clone(), share, number(share / feature.overall), score / largest)
+    };
+    order.iter().map(word).collect()
+}
+
+/// Where nothing tells a cluster from others, for there is but one.
+fn frequent_words(fitted: &FittedModel, cluster: usize) -> Vec<(String, f64, String, f64)> {
+    let (mut entries, total) = words_of(&fitted.components[cluster], fitted.model.n_columns());
+    entries.sort_by_key(|(word, count)| (-count, *word));
+    entries.truncate(MOST_BARS);
+    let largest = entries.first().map_or(1.0, |(_, count)| *count as f64);
+    let word = |(word, count): &(u32, i64)| {
+        (column_name(fitted, *word as usize), *count as f64 / total, "1".to_owned(), *count as f64 / largest)
+    };
+    entries.iter().map(word).collect()
+}
+
+/// The telling words of every cluster in a line, for maps.
+pub(crate) fn words_of_clusters(fitted: &FittedModel, shown: &Features) -> Vec<String> {
+    if !is_text(fitted) {
+        return Vec::new();
+    }
+    let line = |cluster| {
+        let words: Vec<String> = telling_words(fitted, shown, cluster).into_iter().map(|word| word.0).collect();
+        words.join(", ")
+    };
+    (0..fitted.components.len()).map(line).collect()
+}
+
+/// The clusters nearest to one, of all, with links where they have a card.
+fn nearest(points: &[Vec<f64>], cluster: usize, n_cards: usize) -> Vec<(String, String)> {
+    let distance = |other: usize| points[cluster].iter().zip(&points[other]).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+    let mut others: Vec<(usize, f64)> =
+        (0..n_cards).filter(|other| *other != cluster).map(|other| (other, distance(other))).collect();
+    others.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    others.iter().take(3).map(|(other, _)| (other.to_string(), format!("cluster-{other}"))).collect()
+}
+
+/// A row in a line.
+pub(crate) fn example(fitted: &FittedModel, row: Row<'_>) -> String {
+    let cells: Vec<f64> = match row {
+        Row::Counts(row) => {
+            let mut entries: Vec<(u32, u32)> = row.iter().collect();
+            entries.sort_by_key(|(word, count)| (std::cmp::Reverse(*count), *word));
+            let word = |(word, count): &(u32, u32)| {
+                let name = column_name(fitted, *word as usize);
+                if *count > 1 { format!("{name} × {count}") } else { name }
+            };
+            let words: Vec<String> = entries.iter().take(2 * MOST_CELLS).map(word).collect();
+            let more = if entries.len() > words.len() { ", …" } else { "" };
+            return if words.is_empty() { "no words".to_owned() } else { words.join(", ") + more };
+        }
+        Row::F32(cells) => cells.iter().map(|cell| f64::from(*cell)).collect(),
+        Row::F64(cells) => cells.to_vec(),
+    };
+    let has_levels = |ix: usize| fitted.columns.levels.get(ix).is_some_and(Option::is_some);
+    let cell = |(ix, cell): (usize, &f64)| {
+        let value = match cell {
+            cell if cell.is_nan() => "–".to_owned(),
+            cell if has_levels(ix) => level_name(fitted, ix, *cell as usize),
+            cell => number(*cell),
+        };
+        if fitted.columns.names.is_some() { format!("{} {value}", column_name(fitted, ix)) } else { value }
+    };
+    let texts: Vec<String> = cells.iter().enumerate().take(MOST_CELLS).map(cell).collect();
+    let more = if cells.len() > MOST_CELLS { ", …" } else { "" };
+    texts.join(", ") + more
+}

@@ -1,0 +1,65 @@
+//! `dirigent report`: what a run has found, as a page to look at.
+//!
+//! `page.rs`, `plot.rs`, `card.rs`, `html.rs` and `colours.rs` know HTML and nothing of runs; other commands make their pages of them too. `run.rs` reads a
+//! run folder, `one.rs` and `compare.rs` lay out a page, the other files are its parts.
+
+pub(crate) mod card;
+mod cards;
+mod certainty;
+pub(crate) mod colours;
+mod compare;
+mod cycles;
+mod features;
+pub(crate) mod html;
+mod map;
+mod one;
+pub(crate) mod page;
+pub(crate) mod plot;
+mod posterior;
+mod projection;
+mod run;
+mod sample;
+mod summary;
+pub(crate) mod words;
+mod workers;
+
+use std::path::{Path, PathBuf};
+
+use dirigent::{InputError, Result};
+
+use self::run::Run;
+use crate::args::ReportArgs;
+use crate::console::Console;
+
+/// The report in a run folder.
+pub(crate) const FILE: &str = "report.html";
+
+pub(crate) fn run(args: &ReportArgs) -> Result<()> {
+    let out = match (&args.out, args.runs.as_slice()) {
+        (Some(out), _) => out.clone(),
+        (None, [run]) => run.join(FILE),
+        (None, _) => {
+            let error = InputError::new("several runs are compared on one page, which is in none of their folders");
+            return Err(error.hint("name the page with --out, such as --out compared.html").into());
+        }
+    };
+    if out.is_dir() {
+        let error = InputError::in_file(&out, "is a folder, expected a name for the page");
+        return Err(error.hint("name a file, such as --out compared.html").into());
+    }
+    match args.runs.as_slice() {
+        [run] => one::page(Run::read(run)?)?.write(&out)?,
+        runs => {
+            let runs = runs.iter().map(|run| Run::read(run)).collect::<Result<Vec<_>>>()?;
+            compare::page(&runs).write(&out)?;
+        }
+    }
+    Console::default().print(out.display())
+}
+
+/// Writes the report of a run into its folder.
+pub(crate) fn write(run: &Path) -> Result<PathBuf> {
+    let out = run.join(FILE);
+    one::page(Run::read(run)?)?.write(&out)?;
+    Ok(out)
+}

@@ -1,0 +1,285 @@
+//! One HTML file that needs nothing else: no network, no other file. Sections of words, numbers, tables, cards and plots.
+//!
+//! Everything that is given is text and is escaped. A content security policy in the page forbids any request, so that even a mistake of ours cannot send one.
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use dirigent::Result;
+use dirigent::run_dir::write_file;
+use flate2::read::GzDecoder;
+
+use super::card::Card;
+use super::html::{Table, escaped};
+use super::plot::Plot;
+
+/// plotly.js: see `assets/README.md`.
+const PLOTLY: &[u8] = include_bytes!("../../assets/plotly-basic.min.js.gz");
+const STYLE: &str = include_str!("../../assets/page.css");
+const SCRIPT: &str = include_str!("../../assets/page.js");
+
+/// A page.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    title: String,
+    lead: String,
+    sections: Vec<Section>,
+    footer: String,
+}
+
+/// A part of a page, under a heading.
+#[derive(Debug, Clone)]
+pub(crate) struct Section {
+    heading: String,
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone)]
+enum Block {
+    Paragraph(String),
+    Facts(Vec<Fact>),
+    Table(Table),
+    Plots(Vec<Plot>),
+    Cards(Vec<Card>),
+    Notes(Vec<String>),
+    Code(String),
+}
+
+/// One number worth a place of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Fact {
+    /// What it is.
+    pub(crate) name: String,
+    /// The number.
+    pub(crate) value: String,
+    /// A word on it; may be empty.
+    pub(crate) note: String,
+}
+
+impl Fact {
+    /// A fact.
+    pub(crate) fn new(name: &str, value: impl Into<String>, note: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: value.into(), note: note.into() }
+    }
+}
+
+impl Page {
+    /// A page with a title and a sentence that says what it is about.
+    pub(crate) fn new(title: impl Into<String>, lead: impl Into<String>) -> Self {
+        let footer = concat!("Written by dirigent ", env!("CARGO_PKG_VERSION"), ". Plots by plotly.js (MIT licence).");
+        Self { title: title.into(), lead: lead.into(), sections: Vec::new(), footer: footer.to_owned() }
+    }
+
+    /// Begins a section.
+    pub(crate) fn section(&mut self, heading: impl Into<String>) -> &mut Section {
+        self.sections.push(Section { heading: heading.into(), blocks: Vec::new() });
+        self.sections.last_mut().expect("one was just pushed")
+    }
+
+    /// Writes the page to a file, which appears when it is whole.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        write_file(path, |file| file.write_all(self.render().as_bytes()))
+    }
+
+    /// The whole document.
+    pub(crate) fn render(&self) -> String {
+        let mut html = String::with_capacity(1 << 21);
+        let (title, lead) = (escaped(&self.title), escaped(&self.lead));
+        html.push_str("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+        html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+        html.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
+        html.push_str("script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:\">");
+        html.push_str("<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">");
+        let _ = write!(html, "<title>{title}</title><style>{STYLE}</style></head>\n<body>");
+        html.push_str("<a class=\"skip\" href=\"#content\">Skip to the content</a>");
+        let _ = write!(html, "<header><h1>{title}</h1><p>{lead}</p>");
+        self.render_contents(&mut html);
+        html.push_str("</header>\n<main id=\"content\">");
+        let mut n_plots = 0;
+        for (ix, section) in self.sections.iter().enumerate() {
+            section.render(ix + 1, &mut n_plots, &mut html);
+        }
+        let _ = write!(html, "</main>\n<footer><p>{}</p></footer>\n", escaped(&self.footer));
+        if n_plots > 0 {
+            let _ = write!(html, "<script>{}</script>\n<script>{SCRIPT}</script>\n", plotly());
+        }
+        html.push_str("</body></html>\n");
+        html
+    }
+
+    fn render_contents(&self, html: &mut String) {
+        if self.sections.len() < 2 {
+            return;
+        }
+        html.push_str("<nav aria-label=\"Sections\">");
+        for (ix, section) in self.sections.iter().enumerate() {
+            let _ = write!(html, "<a href=\"#section-{}\">{}</a>", ix + 1, escaped(&section.heading));
+        }
+        html.push_str("</nav>");
+    }
+}
+
+impl Section {
+    /// A paragraph.
+    pub(crate) fn paragraph(&mut self, text: impl Into<String>) -> &mut Self {
+        self.push(Block::Paragraph(text.into()))
+    }
+
+    /// Numbers, each with its name.
+    pub(crate) fn facts(&mut self, facts: Vec<Fact>) -> &mut Self {
+        self.push(Block::Facts(facts))
+    }
+
+    /// A table.
+    pub(crate) fn table(&mut self, table: Table) -> &mut Self {
+        self.push(Block::Table(table))
+    }
+
+    /// Plots, side by side where there is room.
+    pub(crate) fn plots(&mut self, plots: Vec<Plot>) -> &mut Self {
+        self.push(Block::Plots(plots))
+    }
+
+    /// Cards, side by side where there is room.
+    pub(crate) fn cards(&mut self, cards: Vec<Card>) -> &mut Self {
+        self.push(Block::Cards(cards))
+    }
+
+    /// What to be careful about.
+    pub(crate) fn notes(&mut self, notes: Vec<String>) -> &mut Self {
+        self.push(Block::Notes(notes))
+    }
+
+    /// Something to copy.
+    pub(crate) fn code(&mut self, code: impl Into<String>) -> &mut Self {
+        self.push(Block::Code(code.into()))
+    }
+
+    fn push(&mut self, block: Block) -> &mut Self {
+        self.blocks.push(block);
+        self
+    }
+
+    fn render(&self, number: usize, n_plots: &mut usize, html: &mut String) {
+        let heading = escaped(&self.heading);
+        let _ = write!(html, "<section id=\"section-{number}\" aria-labelledby=\"heading-{number}\">");
+        let _ = write!(html, "<h2 id=\"heading-{number}\">{heading}</h2>");
+        for block in &self.blocks {
+            block.render(n_plots, html);
+        }
+        html.push_str("</section>\n");
+    }
+}
+
+impl Block {
+    fn render(&self, n_plots: &mut usize, html: &mut String) {
+        match self {
+            Self::Paragraph(text) => {
+                let _ = write!(html, "<p>{}</p>", escaped(text));
+            }
+            Self::Facts(facts) => render_facts(facts, html),
+            Self::Table(table) => table.render(html),
+            Self::Plots(plots) => render_plots(plots, n_plots, html),
+            Self::Cards(cards) => {
+                html.push_str("<div class=\"cards\">");
+                cards.iter().for_each(|card| card.render(html));
+                html.push_str("</div>");
+            }
+            Self::Notes(notes) => {
+                html.push_str("<ul class=\"notes\" role=\"note\">");
+                notes.iter().for_each(|note| {
+                    let _ = write!(html, "<li>{}</li>", escaped(note));
+                });
+                html.push_str("</ul>");
+            }
+            Self::Code(code) => {
+                let _ = write!(html, "<pre tabindex=\"0\"><code>{}</code></pre>", escaped(code));
+            }
+        }
+    }
+}
+
+fn render_facts(facts: &[Fact], html: &mut String) {
+    html.push_str("<dl class=\"facts\">");
+    for Fact { name, value, note } in facts {
+        let _ = write!(html, "<div><dt>{}</dt><dd class=\"value\">{}</dd>", escaped(name), escaped(value));
+        if !note.is_empty() {
+            let _ = write!(html, "<dd class=\"note\">{}</dd>", escaped(note));
+        }
+        html.push_str("</div>");
+    }
+    html.push_str("</dl>");
+}
+
+fn render_plots(plots: &[Plot], n_plots: &mut usize, html: &mut String) {
+    html.push_str("<div>");
+    if let Some(other) = plots.iter().find_map(|plot| plot.other_x.as_ref()) {
+        let group = *n_plots;
+        // hidden until the script that answers it has run
+        let _ = write!(html, "<fieldset class=\"choice\" hidden><legend>Horizontal axis:</legend>");
+        for (value, title, checked) in [("usual", other.usual, " checked"), ("other", other.title, "")] {
+            let _ = write!(
+                html,
+                "<label><input type=\"radio\" name=\"x-{group}\" value=\"{value}\"{checked}> {title}</label>"
+            );
+        }
+        html.push_str("</fieldset>");
+    }
+    html.push_str("<div class=\"plots\">");
+    for plot in plots {
+        *n_plots += 1;
+        plot.render(&format!("plot-{n_plots}"), html);
+    }
+    html.push_str("</div></div>");
+}
+
+/// The plotting library, unpacked.
+fn plotly() -> String {
+    let mut text = String::new();
+    GzDecoder::new(PLOTLY).read_to_string(&mut text).expect("our own file is whole");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_library_is_the_one_we_say_it_is_and_can_stand_in_a_script() {
+        let text = plotly();
+        assert_eq!((text.len(), text.lines().nth(1)), (1_191_749, Some("* plotly.js (basic - minified) v4.1.1")));
+        assert!([&*text, SCRIPT].iter().all(|script| !script.contains("</script") && !script.contains("<!--")));
+    }
+
+    #[test]
+    fn every_kind_of_block_escapes_what_it_is_given() {
+        const EVIL: &str = "<script>alert(\"1\")</script>'&";
+        let mut table = Table::new(EVIL, &[EVIL]);
+        table.row([EVIL.to_owned()]);
+        let mut page = Page::new(EVIL, EVIL);
+        let section = page.section(EVIL);
+        section.paragraph(EVIL).facts(vec![Fact::new(EVIL, EVIL, EVIL)]).table(table.clone());
+        section.notes(vec![EVIL.into()]).code(EVIL).cards(vec![Card::new(EVIL, EVIL)]);
+        let trace = json!({"type": "bar", "name": EVIL});
+        section.plots(vec![Plot::new(EVIL, EVIL, vec![trace], [EVIL, EVIL]).caption(EVIL).table(table)]);
+        let html = page.render();
+        assert!(!html.contains("alert(\"") && !html.contains("<script>alert"));
+        // the data of the plot, the library, and ours
+        assert_eq!(html.matches("<script").count() - plotly().matches("<script").count(), 3);
+        assert!(html.matches("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;").count() >= 16);
+    }
+
+    #[test]
+    fn a_page_asks_for_nothing_from_outside() {
+        let mut page = Page::new("a", "b");
+        page.section("first").paragraph("c");
+        page.section("second").paragraph("d");
+        let html = page.render();
+        assert!(html.contains("default-src 'none'") && html.contains("href=\"#section-2\""));
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+    }
+}

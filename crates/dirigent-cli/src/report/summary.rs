@@ -1,0 +1,183 @@
+//! A run in a sentence, in headline numbers and in settings.
+
+use dirigent::run_dir::FittedModel;
+use serde_json::Value;
+
+use super::html::Table;
+use super::page::Fact;
+use super::run::Run;
+use super::words::{counted, float, number, seconds, text, whole};
+use crate::console::{bytes, grouped};
+
+/// What was fitted, in a sentence or two.
+pub(crate) fn sentence(run: &Run) -> String {
+    let record = &run.record;
+    let n_rows = counted(whole(record, "/data/n_rows").unwrap_or(0), "row");
+    let is_text = text(record, "/model/family") == Some("multinomial");
+    let n_columns = whole(record, "/data/n_columns").unwrap_or(0);
+    let columns =
+        if is_text { format!("a vocabulary of {}", counted(n_columns, "word")) } else { counted(n_columns, "column") };
+    let found = match (text(record, "/status"), whole(record, "/summary/k")) {
+        (Some("finished"), Some(k)) => format!("{} found in", counted(k, "cluster")),
+        (Some("failed"), _) => "A fit that failed, of".to_owned(),
+        _ => "A fit that goes on, of".to_owned(),
+    };
+    let family = run.model.as_ref().map_or_else(
+        || text(record, "/model/family").unwrap_or("?").replace('_', " "),
+        |fitted| fitted.model.described().name().to_owned(),
+    );
+    format!(
+        "{found} {n_rows} of {} ({columns}), by a Dirichlet-process mixture of the family {family}, method {}.",
+        run.data_name(),
+        method(record)
+    )
+}
+
+/// The method with its workers.
+fn method(record: &Value) -> String {
+    let method = text(record, "/options/method").unwrap_or("?");
+    match whole(record, "/options/workers") {
+        Some(workers) if workers > 1 => format!("{method} with {workers} workers"),
+        _ => method.to_owned(),
+    }
+}
+
+/// The headline numbers.
+pub(crate) fn facts(run: &Run) -> Vec<Fact> {
+    let record = &run.record;
+    let last = |column: &str| run.trace.column(column).last().copied().filter(|value| value.is_finite());
+    let summary = |name: &str| float(record, &format!("/summary/{name}"));
+    let mut facts = Vec::new();
+    if let Some(k) = summary("k").or_else(|| last("k")) {
+        let interval = ["0", "1"].map(|ix| whole(record, &format!("/posterior/k/interval_90/{ix}")));
+        let note = match interval {
+            [Some(low), Some(high)] => format!("{low} to {high} with 90 % probability"),
+            _ => String::new(),
+        };
+        facts.push(Fact::new("clusters", grouped(k as u64), note));
+    }
+    let rows = whole(record, "/data/n_rows").map(grouped).unwrap_or_default();
+    facts.push(Fact::new("rows", rows, counted(whole(record, "/data/n_columns").unwrap_or(0), "column")));
+    if let Some(log_joint) = summary("log_joint").or_else(|| last("log_joint")) {
+        let above = summary("log_joint_truth").map(|truth| log_joint - truth);
+        let note = above.map(|above| {
+            format!("{} {} the true labels", number(above.abs()), if above < 0.0 { "below" } else { "above" })
+        });
+        facts.push(Fact::new("log-joint", number(log_joint), note.unwrap_or_default()));
+    }
+    if let Some(nmi) = summary("nmi_labels") {
+        let vi = summary("vi_labels").map(|vi| {
+            format!("VI {} nats, ARI {}", number(vi), summary("ari_labels").map_or_else(String::new, number))
+        });
+        facts.push(Fact::new("agreement with the truth (NMI)", number(nmi), vi.unwrap_or_default()));
+    }
+    if let Some(cycles) = summary("cycles").or_else(|| last("cycle")) {
+        let because = text(record, "/summary/stopped_because").map(ended).unwrap_or_default();
+        facts.push(Fact::new("cycles", grouped(cycles as u64), because));
+    }
+    if let Some(time) = summary("seconds").or_else(|| last("seconds")) {
+        let sent = whole(record, "/summary/bytes").filter(|sent| *sent > 0).map(|sent| format!("{} sent", bytes(sent)));
+        facts.push(Fact::new("time", seconds(time), sent.unwrap_or_default()));
+    }
+    if let Some(alpha) = summary("alpha").or_else(|| last("alpha")) {
+        let is_learnt = text(record, "/options/alpha") == Some("auto");
+        facts.push(Fact::new("concentration α", number(alpha), if is_learnt { "learnt" } else { "given" }));
+    }
+    facts
+}
+
+fn ended(because: &str) -> String {
+    match because {
+        "cycles" => "as many as were asked for",
+        "stationary" => "until it had settled",
+        "max_cycles" => "had not settled",
+        "time_limit" => "until the time limit",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// What is worth a warning.
+pub(crate) fn warnings(run: &Run) -> Vec<String> {
+    let texts = run.record.get("warnings").and_then(Value::as_array);
+    let mut warnings: Vec<String> =
+        texts.into_iter().flatten().filter_map(|warning| Some(warning.as_str()?.to_owned())).collect();
+    if let Some(error) = text(&run.record, "/error") {
+        warnings.push(format!("the run failed: {error}"));
+    }
+    let point = text(&run.record, "/options/point").unwrap_or("argmax");
+    if run.model.is_some() && !["argmax", "last"].contains(&point) {
+        warnings.push(format!(
+            "labels.npy holds another partition (--point {point}); map and cards show the components of the model"
+        ));
+    }
+    warnings
+}
+
+/// Settings as used, every prior resolved.
+pub(crate) fn settings(run: &Run) -> Table {
+    let record = &run.record;
+    let mut table = Table::new("Settings as used", &["setting", "value"]);
+    let mut put = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            table.row([name.to_owned(), value]);
+        }
+    };
+    if let Some(FittedModel { model, .. }) = &run.model {
+        put("family", Some(model.described().name().to_owned()));
+        model.described().priors().into_iter().for_each(|(name, value)| put(name, Some(number(value))));
+    }
+    let plain = |pointer: &str| match record.pointer(pointer)? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    const SETTINGS: [(&str, &str); 14] = [
+        ("method", "/options/method"),
+        ("consolidation", "/options/consolidation"),
+        ("schedule", "/options/schedule"),
+        ("splits", "/options/splits"),
+        ("workers", "/options/workers"),
+        ("engine", "/options/engine"),
+        ("alpha", "/options/alpha"),
+        ("cycles", "/options/cycles"),
+        ("chains", "/options/chains"),
+        ("seed", "/options/seed"),
+        ("labels are", "/options/point"),
+        ("kernel", "/kernel"),
+        ("fingerprint of the data", "/data/fingerprint"),
+        ("version", "/version"),
+    ];
+    SETTINGS.iter().for_each(|(name, pointer)| put(name, plain(pointer)));
+    table
+}
+
+/// The command line that repeats the run, where it is known.
+pub(crate) fn command(record: &Value) -> Option<String> {
+    let words = record.get("command")?.as_array()?;
+    let words: Vec<String> = words.iter().filter_map(|word| Some(quoted(word.as_str()?))).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=,:+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_command_can_be_copied_into_a_shell() {
+        let record = json!({"command": ["dirigent", "fit", "it's <a> file.csv", "--alpha", "1"]});
+        assert_eq!(command(&record).unwrap(), "dirigent fit 'it'\\''s <a> file.csv' --alpha 1");
+        assert_eq!(command(&json!({})), None);
+    }
+}
