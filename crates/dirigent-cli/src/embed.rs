@@ -10,7 +10,8 @@ use dirigent::trace::CycleInfo;
 use dirigent::{InputError, Result};
 
 use crate::args::{Cli, Command};
-use crate::fit::{self, Source};
+use crate::fit;
+use crate::input::Source;
 use crate::said::Said;
 
 /// Who watches a fit.

@@ -1,23 +1,21 @@
-//! `dirigent fit`: from files and options to a run.
+//! `dirigent fit`: from options and rows to a run.
 
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use dirigent::io::labels::read_labels;
-use dirigent::io::{DataSet, MemoryRows, Selection, read_vocabulary};
 use dirigent::method::cgs::Draws;
 use dirigent::method::{MethodOptions, pilot};
-use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
+use dirigent::model::{Choice, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
+use dirigent::rows::Shard;
 use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
 use dirigent::sweep::Kernel;
-use dirigent::transform::{Transform, TransformRecord};
 use dirigent::{InputError, Result};
 
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
 use crate::choose;
-use crate::console::{Console, grouped};
 use crate::embed::Watcher;
+use crate::input::{Input, Source, labels_of};
 use crate::job::{self, Job};
 use crate::keep::{self, Keeper};
 use crate::point;
@@ -27,15 +25,6 @@ use crate::watch::Watch;
 
 /// Cycles after which a chain that has not settled is given up.
 pub(crate) const MAX_CYCLES: u64 = 1000;
-
-/// Where the rows are.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Source<'a> {
-    /// In the files that the options name.
-    Files,
-    /// In memory, with the names of the columns.
-    Memory(&'a [MemoryRows], Option<&'a [String]>),
-}
 
 pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
     let path = match &args.checkpoints.resume {
@@ -57,81 +46,117 @@ pub(crate) fn fit(
     watcher: Option<Watcher<'_>>,
 ) -> Result<PathBuf> {
     // all that can be refused without reading the data is refused first
-    choose::check(args)?;
-    point::check(&args.run)?;
-    Watch::check(args.output.watch.as_deref())?;
-    let (cycles, draws) = plan_draws(&args.run)?;
-    let kernel = Kernel::choose(&args.run.kernel)?;
+    check(args)?;
     if let Some(out) = &args.output.out {
         check_folder(out, &FILES, args.output.force)?;
     }
     let console = args.output.console();
-    let mut model_options = args.model.options();
-    let selection = selection(args, &model_options);
-    let data = open(args, source, &selection, &model_options, console)?;
-    let data = with_vocabulary(args, data)?;
-    let transform = prepare(args, &data, console)?;
-    let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
-    (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
-    check_draws(draws, args.run.chains, data.n_rows())?;
-    let start = labels_of(args.run.start.as_deref(), "--start", &data)?;
-    let mut options = choose::method(args, &model_options, cycles, draws, kernel, start, data.n_rows())?;
-    let truth = true_labels(args.truth.as_deref(), &data)?;
-    let shard = rows.all_rows();
-    let survey = options.survey(&shard);
-    let (mut model, mut choices) = Model::explain(&model_options, &survey)?;
-    if let Some(pilot) = pilot::learn(&shard, &model_options, &model, kernel)? {
-        model = Model::resolve(&pilot.options, &survey)?;
-        choices.retain(|choice| pilot.choices.iter().all(|learnt| learnt.name != choice.name));
-        choices.extend(pilot.choices);
-        options.set_model(pilot.options);
-    }
-    console.say(describe_model(&model, &model_options));
+    let input = Input::read(args, source)?;
+    let fit = Fit::prepare(args, &input)?;
+    console.say(describe_model(&fit.model, &input.model_options));
     if args.model.explain_prior {
-        choices.iter().for_each(|Choice { name, value, why }| console.say(format_args!("  {name}: {value} ({why})")));
+        let say = |Choice { name, value, why }: &Choice| console.say(format_args!("  {name}: {value} ({why})"));
+        fit.choices.iter().for_each(say);
+    }
+    let (run_dir, keeper) = fit.keeper(said, resumed, watcher.is_some())?;
+    job::run_kept(&fit.job(), &run_dir, fit.record(), &args.output, keeper, watcher)?;
+    Ok(run_dir.path().to_path_buf())
+}
+
+/// Refuses, before any data is read, options that do not go together.
+pub(crate) fn check(args: &FitArgs) -> Result<()> {
+    choose::check(args)?;
+    point::check(&args.run)?;
+    Watch::check(args.output.watch.as_deref())?;
+    plan_draws(&args.run)?;
+    Kernel::choose(&args.run.kernel).map(|_| ())
+}
+
+/// A fit that could begin: every prior is resolved.
+pub(crate) struct Fit<'a> {
+    args: &'a FitArgs,
+    input: &'a Input,
+    /// The rows as they are fitted, and as they were read.
+    shard: Shard,
+    as_read: Shard,
+    model: Model,
+    choices: Vec<Choice>,
+    options: MethodOptions,
+    kernel: Kernel,
+}
+
+impl<'a> Fit<'a> {
+    /// Options that [`check`] lets through, and what they have read.
+    pub(crate) fn prepare(args: &'a FitArgs, input: &'a Input) -> Result<Self> {
+        let Input { data, rows, model_options, .. } = input;
+        let (cycles, draws) = plan_draws(&args.run)?;
+        let kernel = Kernel::choose(&args.run.kernel)?;
+        check_draws(draws, args.run.chains, data.n_rows())?;
+        let start = labels_of(args.run.start.as_deref(), "--start", data)?;
+        let mut options = choose::method(args, model_options, cycles, draws, kernel, start, data.n_rows())?;
+        if !options.keeps_checkpoints() && args.checkpoints.checkpoint_every.is_some() {
+            let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
+            return Err(InputError::new(problem).hint("leave it out").into());
+        }
+        let shard = rows.all_rows();
+        let survey = options.survey(&shard);
+        let (mut model, mut choices) = Model::explain(model_options, &survey)?;
+        if let Some(pilot) = pilot::learn(&shard, model_options, &model, kernel)? {
+            model = Model::resolve(&pilot.options, &survey)?;
+            choices.retain(|choice| pilot.choices.iter().all(|learnt| learnt.name != choice.name));
+            choices.extend(pilot.choices);
+            options.set_model(pilot.options);
+        }
+        Ok(Self { args, input, shard, as_read: data.all_rows(), model, choices, options, kernel })
     }
 
-    let keeps_checkpoints = options.keeps_checkpoints();
-    if !keeps_checkpoints && args.checkpoints.checkpoint_every.is_some() {
-        let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
-        return Err(InputError::new(problem).hint("leave it out").into());
+    /// The record of the run as it begins.
+    pub(crate) fn record(&self) -> RunRecord<'_> {
+        let Input { data, selection, transform, model_options, .. } = self.input;
+        let mut data_record = DataRecord::of(data, selection);
+        data_record.truth = truth_source(self.args);
+        data_record.transform = transform.as_ref().map(|(_, record)| *record);
+        let (method, n_chains) = (self.args.run.method.name(), self.args.run.chains);
+        let mut record =
+            new_record(data_record, &self.model, model_options, method, self.kernel, &self.options, n_chains);
+        record.options.point = self.args.run.point();
+        record
     }
-    let every = args.checkpoints.checkpoint_every;
-    let mut data_record = DataRecord::of(&data, &selection);
-    data_record.truth = truth_source(args);
-    data_record.transform = transform.as_ref().map(|(_, record)| *record);
-    let mut record =
-        new_record(data_record, &model, &model_options, args.run.method.name(), kernel, &options, args.run.chains);
-    record.options.point = args.run.point();
-    let as_read = data.all_rows();
-    let job = Job {
-        shard: &shard,
-        as_read: &as_read,
-        model: &model,
-        transform: transform.as_ref().map(|(transform, _)| transform),
-        truth: truth.as_deref(),
-        options: &options,
-        n_chains: args.run.chains,
-        point: args.run.point(),
-    };
-    let (run_dir, keeper) = match (&args.checkpoints.resume, resumed) {
-        (Some(run), Some(resumed)) => {
-            let checkpoint = resumed.check(&record.data.fingerprint, &model)?;
-            (RunDir::reopen(run), Keeper::go_on(run, every, checkpoint)?)
+
+    fn job(&self) -> Job<'_> {
+        Job {
+            shard: &self.shard,
+            as_read: &self.as_read,
+            model: &self.model,
+            transform: self.input.transform.as_ref().map(|(transform, _)| transform),
+            truth: self.input.truth.as_deref(),
+            options: &self.options,
+            n_chains: self.args.run.chains,
+            point: self.args.run.point(),
         }
-        _ => {
-            let run_dir = create_run_dir(&args.output, data.name())?;
-            let keeper = if keeps_checkpoints && watcher.is_none() {
-                Keeper::begin(run_dir.path(), said, every)?
-            } else {
-                keep::forget(run_dir.path())?;
-                Keeper::none()
-            };
-            (run_dir, keeper)
+    }
+
+    /// The run folder, and who keeps checkpoints in it.
+    fn keeper(&self, said: &Said, resumed: Option<Resumed>, is_watched: bool) -> Result<(RunDir, Keeper)> {
+        let every = self.args.checkpoints.checkpoint_every;
+        if let (Some(run), Some(resumed)) = (&self.args.checkpoints.resume, resumed) {
+            let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model)?;
+            return Ok((RunDir::reopen(run), Keeper::go_on(run, every, checkpoint)?));
         }
-    };
-    job::run_kept(&job, &run_dir, record, &args.output, keeper, watcher)?;
-    Ok(run_dir.path().to_path_buf())
+        let run_dir = create_run_dir(&self.args.output, self.input.data.name())?;
+        let keeper = if self.options.keeps_checkpoints() && !is_watched {
+            Keeper::begin(run_dir.path(), said, every)?
+        } else {
+            keep::forget(run_dir.path())?;
+            Keeper::none()
+        };
+        Ok((run_dir, keeper))
+    }
+
+    /// Runs, fills the run folder, prints the summary. Keeps no checkpoints.
+    pub(crate) fn run(&self, run_dir: &RunDir) -> Result<()> {
+        job::run(&self.job(), run_dir, self.record(), &self.args.output)
+    }
 }
 
 /// The record of a run that begins.
@@ -213,107 +238,6 @@ fn check_draws(draws: Option<Draws>, n_chains: u16, n_rows: usize) -> Result<()>
 
 fn too_many_draws(problem: String) -> dirigent::Error {
     InputError::new(problem).hint("ask for fewer with --draws").into()
-}
-
-/// The rows, as counts where the family wants counts, and as numbers where it wants numbers.
-fn open(
-    args: &FitArgs,
-    source: Source<'_>,
-    selection: &Selection,
-    options: &ModelOptions,
-    console: Console,
-) -> Result<DataSet> {
-    let data = match source {
-        Source::Files => DataSet::open(&args.data, selection)?,
-        Source::Memory(parts, names) => DataSet::of_memory(parts, names, selection)?,
-    };
-    let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
-    console.say(format_args!("data: {} ({rows} rows, {columns} columns)", data.name()));
-    if options.family == Some(FamilyName::Multinomial) && !data.is_counts() {
-        return data.into_counts();
-    }
-    if options.family.is_some_and(|family| family != FamilyName::Multinomial) && data.is_sparse_matrix() {
-        return data.into_numbers();
-    }
-    if options.family.is_none()
-        && let Some(ix) = data.levels().iter().position(Option::is_some)
-    {
-        let name = data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone());
-        console.say(format_args!(
-            "column {name} holds text and is fitted too; if it has the true labels: --label-column {name}"
-        ));
-    }
-    Ok(data)
-}
-
-/// The rows, with the words of `--vocab` as the names of their columns.
-fn with_vocabulary(args: &FitArgs, data: DataSet) -> Result<DataSet> {
-    let Some(path) = &args.vocab else { return Ok(data) };
-    if !data.is_counts() || data.column_names().is_some() {
-        let what = if data.is_counts() { "these have names already" } else { "these rows are not word counts" };
-        let error = InputError::new(format!("--vocab names the columns of word counts, and {what}"));
-        return Err(error.hint("leave --vocab out").into());
-    }
-    let words = read_vocabulary(path, data.n_columns())?;
-    Ok(data.with_column_names(words))
-}
-
-/// The columns to read; those that are to be categorical are text.
-fn selection(args: &FitArgs, options: &ModelOptions) -> Selection {
-    let families = &options.columns.families;
-    let is_text = |(_, family): &&(String, ColumnFamily)| *family == ColumnFamily::Categorical;
-    let text_columns = families.iter().filter(is_text).map(|(name, _)| name.clone()).collect();
-    Selection { text_columns, ..args.selection.selection() }
-}
-
-/// What the columns are called, and how many levels those have that hold text.
-fn columns_of(data: &DataSet) -> (Vec<String>, Vec<Option<usize>>) {
-    let names = data.column_names().map(<[String]>::to_vec).unwrap_or_default();
-    let levels = data.levels();
-    let n_levels = if levels.iter().any(Option::is_some) {
-        levels.iter().map(|levels| levels.as_ref().map(Vec::len)).collect()
-    } else {
-        Vec::new()
-    };
-    (names, n_levels)
-}
-
-/// What is to be done to the rows before the fit, if anything was asked for.
-fn prepare(args: &FitArgs, data: &DataSet, console: Console) -> Result<Option<(Transform, TransformRecord)>> {
-    let options = args.transform();
-    if options.is_nothing() {
-        return Ok(None);
-    }
-    let (transform, record) = options.resolve(data)?;
-    if record.standardize {
-        console.say("standardized: every column has mean 0 and standard deviation 1");
-    }
-    if record.normalize {
-        console.say("normalized: every row has length 1");
-    }
-    if let (Some(n_components), Some(kept)) = (record.pca, record.variance_kept) {
-        let (columns, percent) = (data.n_columns(), 100.0 * kept);
-        console
-            .say(format_args!("pca: kept {n_components} of {columns} components, with {percent:.1} % of the variance"));
-    }
-    Ok(Some((transform, record)))
-}
-
-fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {
-    let in_data = || data.truth().map(|truth| truth.labels.clone());
-    Ok(labels_of(file, "--truth", data)?.or_else(in_data))
-}
-
-/// The labels in a file, one for each row of the data.
-fn labels_of(file: Option<&Path>, option: &str, data: &DataSet) -> Result<Option<Vec<u32>>> {
-    let Some(file) = file else { return Ok(None) };
-    let labels = read_labels(file)?.labels;
-    if labels.len() != data.n_rows() {
-        let problem = format!("has {} labels, but the data has {} rows", labels.len(), data.n_rows());
-        let hint = format!("{option} needs one label a row, in the same order");
-        return Err(InputError::in_file(file, problem).hint(hint).into());
-    }
-    Ok(Some(labels))
 }
 
 fn truth_source(args: &FitArgs) -> Option<String> {

@@ -12,12 +12,14 @@ mod eval;
 mod fit;
 mod info;
 mod info_run;
+mod input;
 mod job;
 mod keep;
 mod point;
 mod predict;
 mod progress;
 mod report;
+mod reproduce;
 mod resume;
 mod said;
 mod shell;
@@ -68,6 +70,7 @@ fn dispatch(command: &Command, matches: &ArgMatches) -> Result<()> {
         Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Report(args) => report::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => shell::completions(args),

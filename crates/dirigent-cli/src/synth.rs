@@ -1,5 +1,6 @@
 //! `dirigent synth`: data sets whose truth is known.
 
+use std::fs;
 use std::path::Path;
 
 use dirigent::io::synthetic::{FILES, MixtureLaw, Sizes, TextLaw};
@@ -21,6 +22,14 @@ pub(crate) fn run(args: &SynthArgs) -> Result<()> {
     console.say(format_args!("written: {}", law.files().map(|file| shown(&args.out, file)).join(" ")));
     console.say(format_args!("fit it with: {}", law.suggestion(&args.out)));
     Ok(())
+}
+
+/// Makes the set, unless the folder has it already: the same law, and the file that is written last.
+pub(crate) fn ensure(args: &SynthArgs) -> Result<()> {
+    let record = serde_json::to_value(SynthRecord { version: env!("CARGO_PKG_VERSION"), law: &law(args)? });
+    let stored = fs::read(args.out.join(FILES[0])).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let is_there = stored == record.ok() && args.out.join("labels.npy").exists();
+    if is_there { Ok(()) } else { run(args) }
 }
 
 /// `synth.json`.

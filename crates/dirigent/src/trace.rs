@@ -25,7 +25,7 @@ pub struct CycleInfo {
     pub seconds: f64,
     /// The same on the clock of a simulated cluster.
     pub virtual_seconds: Option<f64>,
-    /// Wall time of the cycle's sweeps.
+    /// Time of the cycle's sweeps: processor time on one thread (CGS, a simulation), wall time on several.
     pub sweep_seconds: f64,
     /// Wall time of the cycle's consolidation.
     pub coordinator_seconds: f64,

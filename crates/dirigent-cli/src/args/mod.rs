@@ -7,6 +7,7 @@ mod fit;
 mod method;
 mod predict;
 mod report;
+mod reproduce;
 mod shell;
 mod synth;
 
@@ -23,6 +24,7 @@ pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
 pub(crate) use self::method::{MethodArgs, SwitchArg};
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;
+pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
@@ -67,6 +69,7 @@ pub(crate) enum Command {
     Draws(DrawsArgs),
     Synth(SynthArgs),
     Report(ReportArgs),
+    Reproduce(Box<ReproduceArgs>),
     Info(InfoArgs),
     Demo(DemoArgs),
     Completions(CompletionsArgs),

@@ -20,7 +20,7 @@ mod projection;
 mod run;
 mod sample;
 mod summary;
-mod words;
+pub(crate) mod words;
 mod workers;
 
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ mod info_and_demo;
 mod place;
 mod predict;
 mod report;
+mod reproduce;
 mod resume;
 mod run_folder;
 mod shell;

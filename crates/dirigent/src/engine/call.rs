@@ -38,7 +38,7 @@ pub(super) fn name(who: Address) -> String {
 
 /// What measures a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stopwatch {
+pub(crate) enum Stopwatch {
     /// Wall time.
     Wall,
     /// Time that the calling thread was on a processor: others on the machine do not disturb it.
@@ -46,7 +46,8 @@ pub(super) enum Stopwatch {
 }
 
 impl Stopwatch {
-    fn time<T>(self, work: impl FnOnce() -> T) -> (T, f64) {
+    /// Does the work, and says how long it took.
+    pub(crate) fn time<T>(self, work: impl FnOnce() -> T) -> (T, f64) {
         let cpu_before = (self == Self::ThreadCpu).then(thread_cpu_seconds).flatten();
         let began = Instant::now();
         let result = work();

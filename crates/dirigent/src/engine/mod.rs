@@ -17,6 +17,8 @@ pub mod threads;
 #[cfg(test)]
 mod toys;
 
+pub(crate) use self::call::Stopwatch;
+
 use std::io;
 
 use serde::{Deserialize, Serialize};

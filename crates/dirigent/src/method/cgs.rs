@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{ChainState, Saved, Stage};
+use crate::engine::Stopwatch;
 use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
@@ -313,14 +314,14 @@ pub fn run(
     }
     chain.cycle = options.first_cycle + cycle;
     loop {
-        let sweep_start = Instant::now();
-        let Ok(sweep_info) = chain.try_step() else {
+        // as a simulated worker is measured, so that the two can be compared
+        let (stepped, sweep_seconds) = Stopwatch::ThreadCpu.time(|| chain.try_step());
+        let Ok(sweep_info) = stepped else {
             let seconds = seconds_before + began.elapsed().as_secs_f64();
             observer.on_checkpoint(chain.saved(cycle, &horizon, seconds))?;
             return Err(Error::Interrupted);
         };
         cycle += 1;
-        let sweep_seconds = sweep_start.elapsed().as_secs_f64();
         let (log_joint, seconds) = (chain.log_joint(), seconds_before + began.elapsed().as_secs_f64());
         horizon.observe(cycle, log_joint, chain.k());
         let info = CycleInfo {
