@@ -102,7 +102,7 @@ impl AvWorker {
                     self.life.show(&Message::ShownRows(work.show(cycle)), out);
                 }
                 out.swept_rows += work.held.rows.n_rows() as u64;
-                let swept = work.sweep(cycle, alpha / f64::from(self.options.n_workers));
+                let swept = work.sweep(cycle, alpha);
                 self.life.push(&Message::AvPush(AvPush::Swept(swept)), out);
             }
             AvReply::Sum { parcels } => {
@@ -157,7 +157,7 @@ impl Work {
 
     /// A sweep over what it holds, after which clusters leave.
     fn sweep(&mut self, cycle: u64, alpha: f64) -> AvSwept {
-        let SweepInfo { moved, births } = self.sweep_rows(cycle, alpha);
+        let SweepInfo { moved, births } = self.sweep_rows(cycle, alpha / f64::from(self.options.n_workers));
         let mut stats = self.contributions();
         let mut n_merges = 0;
         if self.options.merges {
@@ -202,7 +202,7 @@ impl Work {
         info
     }
 
-    /// Merges its clusters wherever that is more probable, the best pair first; the number of merges.
+    /// Merges its clusters wherever the partition of all rows is more probable then, the best pair first; the number of merges.
     fn merge(&mut self, stats: &[Stats], alpha: f64) -> u64 {
         let mut pool = Pool::new(START);
         let key = |id: ComponentId| PieceKey::whole(self.shard_id, PieceName::Component(id));
