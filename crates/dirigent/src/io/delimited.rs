@@ -44,6 +44,7 @@ pub(crate) fn read(
         let error = InputError::in_file(path, "zero rows: there is nothing below the header");
         return Err(error.hint("was it written to the end? If the first line is a row, say --header no").into());
     }
+    rows.cells.shrink_to_fit();
     Ok(Table::from_f64(chosen.columns.len(), rows.cells))
 }
 

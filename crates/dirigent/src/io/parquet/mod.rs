@@ -4,6 +4,7 @@
 //! `name.1` and so on; it is chosen as a whole. If every chosen column is in single precision, so is the table.
 
 mod leaf;
+mod rows;
 mod schema;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,12 +18,12 @@ use crate::error::{Error, InputError, Result};
 use crate::rows::{Cells, Table};
 
 use super::cells::{self, Cell};
-use super::columns::{ColumnKind, Columns};
+use super::columns::Columns;
 use super::labels::TruthBuilder;
-use super::levels::{Levels, Origin};
 use super::selection::{Chosen, ColumnNames, Selection};
 use super::source;
 use leaf::{Batch, Leaf};
+use rows::Rows;
 use schema::{Field, Kind};
 
 const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
@@ -203,7 +204,7 @@ impl<'a> File<'a> {
 
     fn table<T: Cell>(&self, plan: &Plan, columns: &mut Columns, truth: &mut TruthBuilder) -> Result<Table> {
         let n_columns = plan.chosen.columns.len();
-        let mut rows = Rows { file: self, columns, cells: Vec::<T>::new(), n_columns, n_rows: 0 };
+        let mut rows = Rows::<T>::new(self, columns, n_columns);
         for group_ix in 0..self.reader.num_row_groups() {
             let open = |field_ix: usize| self.leaf(group_ix, &self.fields[field_ix]);
             let mut leaves = plan.sources.iter().map(|source| open(source.field_ix)).collect::<Result<Vec<_>>>()?;
@@ -217,15 +218,15 @@ impl<'a> File<'a> {
                 if let (Some(leaf), Some(field_ix)) = (&mut label, plan.label) {
                     let field = &self.fields[field_ix];
                     let batch = leaf.read(n_rows).map_err(|error| self.in_column(field, &error))?;
-                    self.push_labels(field, batch, rows.n_rows, truth)?;
+                    self.push_labels(field, batch, rows.n_rows(), truth)?;
                 }
-                rows.n_rows += n_rows;
+                rows.end_batch(n_rows);
             }
         }
-        if rows.n_rows == 0 {
+        if rows.n_rows() == 0 {
             return Err(InputError::in_file(self.path, "zero rows").hint("was the right table written?").into());
         }
-        Ok(T::table(n_columns, Cells::Owned(rows.cells)))
+        Ok(T::table(n_columns, Cells::Owned(rows.into_cells())))
     }
 
     fn push_labels(&self, field: &Field, batch: &Batch, first_row: usize, truth: &mut TruthBuilder) -> Result<()> {
@@ -259,122 +260,6 @@ impl<'a> File<'a> {
             Error::Input(input) => input.at_column(&field.name).into(),
             other => other,
         }
-    }
-}
-
-/// The cells so far.
-struct Rows<'a, T> {
-    file: &'a File<'a>,
-    columns: &'a mut Columns,
-    cells: Vec<T>,
-    n_columns: usize,
-    /// Rows of which every column was put.
-    n_rows: usize,
-}
-
-impl<T: Cell> Rows<'_, T> {
-    /// Puts the elements that are wanted of a column's next rows where they belong.
-    fn put(&mut self, source: &Source, field: &Field, batch: &Batch, n_rows: usize) -> Result<()> {
-        // grows with what was read, not with what is claimed
-        self.cells.resize((self.n_rows + n_rows) * self.n_columns, T::of_level(0.0));
-        if field.is_list {
-            return self.put_lists(source, field, batch);
-        }
-        for &(_, column) in &source.targets {
-            if field.kind == Kind::Text {
-                self.put_texts(field, batch, column)?;
-            } else {
-                self.put_numbers(field, batch.numbers.iter().copied(), column)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn put_lists(&mut self, source: &Source, field: &Field, batch: &Batch) -> Result<()> {
-        let length = source.length;
-        // where the list of each row begins
-        let mut starts = Vec::with_capacity(batch.lengths.len());
-        let mut start = 0;
-        for (ix, found) in batch.lengths.iter().enumerate() {
-            if found.is_some_and(|found| found != length) {
-                let found = source::counted(found.unwrap_or(0), "element");
-                let problem = format!("found a list of {found}, expected {length} as in the first row");
-                let error = InputError::in_file(self.file.path, problem).at_row(self.n_rows + ix + 1);
-                return Err(error
-                    .at_column(&field.name)
-                    .hint("the lists of one column must have the same length")
-                    .into());
-            }
-            starts.push(found.map(|_| start));
-            start += found.unwrap_or(0);
-        }
-        for &(element_ix, column) in &source.targets {
-            let number = |start: &Option<usize>| start.map_or(f64::NAN, |start| batch.numbers[start + element_ix]);
-            self.put_numbers(field, starts.iter().map(number), column)?;
-        }
-        Ok(())
-    }
-
-    fn put_numbers(&mut self, field: &Field, numbers: impl ExactSizeIterator<Item = f64>, column: usize) -> Result<()> {
-        let (n_columns, first_row, n_rows) = (self.n_columns, self.n_rows, numbers.len());
-        let cells = self.cells[first_row * n_columns + column..].iter_mut().step_by(n_columns);
-        let (mut n_missing, mut infinite) = (0, None);
-        if let ColumnKind::Text(levels) = self.columns.kind(column) {
-            for (cell, number) in cells.zip(numbers) {
-                let level = if number.is_nan() { Some(f64::NAN) } else { levels.number(&cells::name(number)) };
-                let Some(level) = level else { return Err(self.columns.too_many_levels(column).into()) };
-                n_missing += u64::from(level.is_nan());
-                *cell = T::of_level(level);
-            }
-        } else {
-            for (ix, (cell, number)) in cells.zip(numbers).enumerate() {
-                n_missing += u64::from(number.is_nan());
-                if number.is_infinite() {
-                    infinite = infinite.or(Some((ix, number)));
-                }
-                *cell = T::of_number(number);
-            }
-            if n_missing < n_rows as u64 && matches!(self.columns.kind(column), ColumnKind::Unknown) {
-                *self.columns.kind(column) = ColumnKind::Number;
-            }
-        }
-        self.columns.add_missing(column, n_missing);
-        let Some((ix, number)) = infinite else { return Ok(()) };
-        let error = InputError::in_file(self.file.path, format!("found {number}, expected a finite number"));
-        let hint =
-            format!("write nothing or NaN for a missing value, or leave the column out with --exclude {}", field.name);
-        Err(error.at_row(first_row + ix + 1).at_column(&field.name).hint(hint).into())
-    }
-
-    fn put_texts(&mut self, field: &Field, batch: &Batch, column: usize) -> Result<()> {
-        let (n_columns, first_row) = (self.n_columns, self.n_rows);
-        let cells = self.cells[first_row * n_columns + column..].iter_mut().step_by(n_columns);
-        let mut n_missing = 0;
-        for (ix, (cell, text)) in cells.zip(&batch.texts).enumerate() {
-            let mut level = f64::NAN;
-            if let Some(text) = text {
-                let text = self.file.text(field, text.data(), first_row + ix)?;
-                let kind = self.columns.kind(column);
-                if matches!(kind, ColumnKind::Unknown) {
-                    *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Declared)));
-                }
-                let ColumnKind::Text(levels) = kind else {
-                    let problem =
-                        format!("found {}, expected a number as in the files before", source::quoted(text.as_bytes()));
-                    let error = InputError::in_file(self.file.path, problem).at_row(first_row + ix + 1);
-                    let hint = format!("leave it out with --exclude {}", field.name);
-                    return Err(error.at_column(&field.name).hint(hint).into());
-                };
-                match levels.number(text) {
-                    Some(number) => level = number,
-                    None => return Err(self.columns.too_many_levels(column).into()),
-                }
-            }
-            n_missing += u64::from(level.is_nan());
-            *cell = T::of_level(level);
-        }
-        self.columns.add_missing(column, n_missing);
-        Ok(())
     }
 }
 
