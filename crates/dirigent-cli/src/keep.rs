@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dirigent::{Error, InputError, Result};
 use dirigent::checkpoint::Saved;
 use dirigent::checkpoint::folder::{Checkpoint, Files, Folder};
 use dirigent::interrupt::Interrupt;
 use dirigent::run_dir::write_json;
+use dirigent::{Error, InputError, Result};
 
 use crate::said::Said;
 use crate::signals;

@@ -62,7 +62,8 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
 
 fn nothing_left(run: &Path) -> Error {
     let problem = "the run has ended, and there is nothing left to resume";
-    let hint = "fit anew to another folder; only long runs that did not settle leave a checkpoint, or --checkpoint-every 0";
+    let hint =
+        "fit anew to another folder; only long runs that did not settle leave a checkpoint, or --checkpoint-every 0";
     InputError::in_file(run, problem).hint(hint).into()
 }
 

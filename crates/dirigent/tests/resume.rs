@@ -117,7 +117,9 @@ impl Case {
                 Err(Error::Interrupted) => {}
                 // the flag was raised after the last sweep
                 Ok(_) if cycles + 2 >= whole.1.cycles.len() => continue,
-                other => panic!("{}: not interrupted after {cycles}: {:?}", self.name, other.map(|outcome| outcome.n_draws)),
+                other => {
+                    panic!("{}: not interrupted after {cycles}: {:?}", self.name, other.map(|outcome| outcome.n_draws))
+                }
             }
             let [checkpoint] = &log.checkpoints[..] else { panic!("{}: one checkpoint at the end", self.name) };
             assert_same(&self.go_on(checkpoint), &whole, &format!("{}, interrupted after {cycles}", self.name));

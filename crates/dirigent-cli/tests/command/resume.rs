@@ -144,7 +144,10 @@ fn a_signal_ends_a_run_at_a_border_and_it_goes_on_from_there() {
         assert!(stopped.stderr.contains(&format!("to go on: dirigent fit --resume {run}")), "{}", stopped.stderr);
         assert_eq!(place.json(&format!("{run}/run.json"))["status"], "interrupted");
         let info = place.ok(&format!("info {run}")).stdout;
-        assert!(info.contains("interrupted") && info.contains(&format!("dirigent fit --resume {run} (goes on")), "{info}");
+        assert!(
+            info.contains("interrupted") && info.contains(&format!("dirigent fit --resume {run} (goes on")),
+            "{info}"
+        );
         let resumed = place.ok(&format!("fit --resume {run}"));
         assert!(resumed.stderr.contains("resumed: goes on after cycle"), "{}", resumed.stderr);
         assert_eq!(place.left(&run), place.left(&whole), "{method}");

@@ -16,6 +16,6 @@ pub mod splits;
 #[cfg(test)]
 mod timing;
 
-pub(crate) use pool::{PoolMemory, fits};
 pub use pool::{ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
+pub(crate) use pool::{PoolMemory, fits};
 pub use ratio::{MergeRatio, Weighed, log_merge_ratio};

@@ -284,7 +284,8 @@ impl Node for Coordinator {
                     self.awaited.clone().into_iter().for_each(|shard| self.send_rejoin(shard, out));
                 }
                 if self.is_resumed {
-                    let answers = self.members.iter().filter_map(|(shard, member)| Some((*shard, member.reply.clone()?)));
+                    let answers =
+                        self.members.iter().filter_map(|(shard, member)| Some((*shard, member.reply.clone()?)));
                     answers.for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
                     out.is_done = self.is_done();
                 }
