@@ -1,8 +1,8 @@
 """Looks at reports in a real browser: every plot is drawn, hover, legend and switches work, nothing is asked of the network, in the dark and on a phone.
 
-    python3 scripts/check_report.py [--keep FOLDER]
+    python3 scripts/check_report.py [--keep FOLDER] [--picture FILE]
 
-Needs Chromium and the built command. With --keep, runs and screenshots stay in FOLDER.
+Needs Chromium and the built command. With --keep, runs and screenshots stay in FOLDER; --picture takes that of docs/images/report.png.
 """
 
 import argparse
@@ -161,6 +161,7 @@ def check_phone(browser, name, keep):
         "[...document.querySelectorAll('.plot .main-svg')].every(s => s.getBoundingClientRect().width <= 360)",
         f"{name}: plots become as narrow as a phone", 10,
     )  # fmt: skip
+    browser.wait_for("!document.querySelector('.plot .legend')", f"{name}: on a phone no legend takes the place of the plot", 10)
     width = browser.evaluate("document.scrollingElement.scrollWidth")
     expect(width <= 360, f"{name}: on a phone the page is {width} pixels wide")
     if keep:
@@ -194,7 +195,8 @@ def expect(condition, problem):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", type=Path, help="leave runs and screenshots in this folder")
-    keep = parser.parse_args().keep
+    parser.add_argument("--picture", type=Path, help="write the first screen of the demo's report to this file")
+    keep, picture = vars(parser.parse_args()).values()
     program = next((found for found in map(shutil.which, PROGRAMS) if found), None)
     dirigent = target_folder() / "release" / "dirigent"
     if program is None or not dirigent.exists():
@@ -208,6 +210,10 @@ def main():
                 start = time.monotonic()
                 n_plots = check(browser, name, page, keep)
                 print(f"{name}: {n_plots} plots, {page.stat().st_size / 1e6:.1f} MB, {time.monotonic() - start:.1f} s", flush=True)
+            if picture:
+                browser.open(pages[0][1].as_uri(), width=1100, height=1060)
+                browser.wait_for(DRAWN, "the plots are drawn")
+                browser.screenshot(picture)
             start = time.monotonic()
             check_watch(browser, dirigent, folder)
             print(f"watch: {time.monotonic() - start:.1f} s", flush=True)

@@ -3,7 +3,7 @@
 let figures = [];
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 const touch = matchMedia("(pointer: coarse)");
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const narrow = matchMedia("(max-width: 40rem)");
 
 function resolved(value, key, style) {
   if (Array.isArray(value)) return value.map((item) => resolved(item, key, style));
@@ -30,11 +30,11 @@ function themed(layout, style) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 48, r: 12, t: 12, b: 40 },
     font: { color: "--ink", size: 12, family: style.fontFamily }, hoverlabel: hover, xaxis: axis, yaxis: axis,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: "--soft", activecolor: "--accent" },
-    legend: { bgcolor: "rgba(0,0,0,0)", font: { size: 11 }, y: 0.94 }, dragmode: touch.matches ? false : "zoom",
+    legend: { bgcolor: "rgba(0,0,0,0)", font: { size: 11 }, y: 0.94 }, dragmode: touch.matches ? false : "zoom", uirevision: "usual",
   };
   const merged = over(base, layout);
   // on a narrow screen a legend would leave no room for the plot; hovering still tells
-  if (innerWidth < 640) merged.showlegend = false;
+  if (narrow.matches) Object.assign(merged, { showlegend: false, height: Math.min(merged.height, 380) });
   return resolved(merged, "", style);
 }
 
@@ -53,7 +53,7 @@ function choose(group, other) {
     figure.plot = figure.original;
     if (other && other_x) {
       const moved = data.map((trace, ix) => ({ ...trace, x: other_x.values[ix] }));
-      figure.plot = { data: moved, layout: over(layout, { xaxis: { title: { text: other_x.title } } }) };
+      figure.plot = { data: moved, layout: over(layout, { uirevision: "other", xaxis: { title: { text: other_x.title } } }) };
     }
     draw(figure);
   }
@@ -72,7 +72,7 @@ async function start() {
 }
 
 const drawAll = () => Promise.all(figures.map(draw));
-scheme.addEventListener("change", drawAll);
+for (const change of [scheme, narrow]) change.addEventListener("change", drawAll);
 // what was hidden while it was drawn has no width yet
 document.addEventListener("toggle", (event) => event.target.querySelectorAll(".plot").forEach((plot) => Plotly.Plots.resize(plot)), true);
 const started = start();

@@ -94,7 +94,7 @@ fn plot(lines: &[Line<'_>], column: &str, title: &str, caption: &str) -> Option<
     if column == "log_joint" {
         let low = late.iter().copied().fold(highest, f64::min);
         let space = 0.06 * (highest - low).max(1e-9 * highest.abs()).max(1e-9);
-        plot = plot.layout(json!({"yaxis": {"range": [low - space, highest + space]}, "uirevision": "same"}));
+        plot = plot.layout(json!({"yaxis": {"range": [low - space, highest + space]}}));
         plot.caption += " The first tenth of the cycles may lie below the picture: a double click shows it.";
     } else {
         plot = plot.layout(json!({"yaxis": {"rangemode": "tozero"}}));

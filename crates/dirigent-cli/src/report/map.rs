@@ -33,7 +33,7 @@ struct Layout {
     caption: String,
 }
 
-/// The map; nothing where there is no sample and nothing else to draw.
+/// The map. Without a sample it shows the clusters alone. `words` are the telling words of each, for documents.
 pub(crate) fn plot(fitted: &FittedModel, features: &Features, sample: Option<&Sample>, words: &[String]) -> Plot {
     let layout = match &fitted.model {
         Model::Multinomial(_) => Layout::of_plane(features, None),

@@ -104,14 +104,14 @@ impl Page {
              style-src 'unsafe-inline'; img-src data: blob:{requests}\">"
         );
         html.push_str("<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">");
-        let _ = write!(html, "<title>{}</title><style>{STYLE}</style></head>\n", escaped(&self.title));
+        let _ = writeln!(html, "<title>{}</title><style>{STYLE}</style></head>", escaped(&self.title));
         match &self.version {
             Some(version) => html.push_str(&format!("<body data-version=\"{}\">", escaped(version))),
             None => html.push_str("<body>"),
         }
         html.push_str("<a class=\"skip\" href=\"#content\">Skip to the content</a>");
         let n_plots = self.render_into(&mut html);
-        let _ = write!(html, "<footer><p>{}</p></footer>\n", escaped(&self.footer));
+        let _ = writeln!(html, "<footer><p>{}</p></footer>", escaped(&self.footer));
         if n_plots > 0 || self.version.is_some() {
             let _ = write!(html, "<script>{}</script>\n<script>{SCRIPT}</script>\n", plotly());
         }

@@ -19,7 +19,7 @@ fn digits(x: f64, n_digits: usize) -> String {
     match size {
         _ if !x.is_finite() => "–".to_owned(),
         _ if size == 0.0 => "0".to_owned(),
-        _ if size >= 1e7 || size < 1e-4 => format!("{x:.2e}"),
+        _ if !(1e-4..1e7).contains(&size) => format!("{x:.2e}"),
         _ if size >= 1000.0 => {
             let whole = grouped(size.round() as u64);
             if x < 0.0 { format!("\u{2212}{whole}") } else { whole }

@@ -93,7 +93,9 @@ fn every_family_has_its_page() {
     }
     let levels: String =
         (0..90).map(|row| format!("{},{}\n", ["red", "blue"][row % 2], ["up", "down"][row % 2])).collect();
-    (place.write("numbers.csv", numbers), place.write("bits.csv", bits), place.write("counts.csv", counts));
+    for (name, table) in [("numbers.csv", numbers), ("bits.csv", bits), ("counts.csv", counts)] {
+        place.write(name, table);
+    }
     place.write("levels.csv", format!("colour,way\n{levels}"));
     for (options, part) in [
         ("two.csv --exclude class --covariance fixed", "covariance fixed"),

@@ -43,7 +43,7 @@ pub(super) fn read(file: &mut NpzReader, n_rows: usize, n_columns: usize) -> Res
 }
 
 /// The counts of one row, if they are in order.
-pub(super) fn entries_of(words: &[i64], counts: &[i64], n_columns: usize) -> Option<Vec<(u32, i64)>> {
+fn entries_of(words: &[i64], counts: &[i64], n_columns: usize) -> Option<Vec<(u32, i64)>> {
     let mut entries: Vec<(u32, i64)> = Vec::with_capacity(words.len());
     for (&word, &count) in words.iter().zip(counts) {
         let word = u32::try_from(word).ok().filter(|word| (*word as usize) < n_columns)?;
@@ -52,4 +52,20 @@ pub(super) fn entries_of(words: &[i64], counts: &[i64], n_columns: usize) -> Opt
         entries.push((word, i64::from(count)));
     }
     Some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparse_counts_must_be_in_order() {
+        assert_eq!(entries_of(&[0, 3], &[1, 2], 4), Some(vec![(0, 1), (3, 2)]));
+        for (words, counts) in
+            [([3, 0], [1, 2]), ([0, 0], [1, 2]), ([0, 4], [1, 2]), ([-1, 2], [1, 2]), ([0, 3], [0, 2])]
+        {
+            assert_eq!(entries_of(&words, &counts, 4), None, "{words:?} {counts:?}");
+        }
+        assert_eq!(entries_of(&[0], &[1 << 32], 4), None);
+    }
 }

@@ -6,7 +6,6 @@ use super::*;
 use crate::family::{Column, Columns, ColumnsKind, GaussianFixed};
 use crate::io::Selection;
 use crate::io::test_files::damaged as damage;
-use crate::run_dir::csr::entries_of;
 
 fn gaussian() -> FittedModel {
     let family =
@@ -208,16 +207,6 @@ fn a_folder_without_a_model_says_what_to_do() {
     let error = FittedModel::read(folder.path()).unwrap_err();
     assert!(error.to_string().contains("model.json: is not there"), "{error}");
     assert!(error.hint().unwrap().contains("dirigent fit"));
-}
-
-#[test]
-fn sparse_counts_must_be_in_order() {
-    let good = entries_of(&[0, 3], &[1, 2], 4);
-    assert_eq!(good, Some(vec![(0, 1), (3, 2)]));
-    for (words, counts) in [([3, 0], [1, 2]), ([0, 0], [1, 2]), ([0, 4], [1, 2]), ([-1, 2], [1, 2]), ([0, 3], [0, 2])] {
-        assert_eq!(entries_of(&words, &counts, 4), None, "{words:?} {counts:?}");
-    }
-    assert_eq!(entries_of(&[0], &[1 << 32], 4), None);
 }
 
 proptest! {
