@@ -15,7 +15,6 @@ use crate::engine::{Driver, RunTotals, threads};
 use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
-use crate::message::Plan;
 use crate::message::codec::{Message, decode};
 use crate::message::{Plan, ShownLabels};
 use crate::method::cgs::{Draws, Observer, Outcome};
