@@ -321,7 +321,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Takes in the labels of these rows.
-    fn take_in(&mut self, rows: impl IntoIterator<Item = usize> + Clone, shown: &ShownLabels) {
+    fn take_in(&mut self, rows: impl IntoIterator<Item = usize> + Clone, shown: &crate::message::ShownLabels) {
         let id_of = |label: &u32| shown.components.get(*label as usize).copied();
         for (row_ix, label) in rows.clone().into_iter().zip(&shown.labels) {
             self.state[row_ix] = id_of(label);
