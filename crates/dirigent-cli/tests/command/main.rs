@@ -8,6 +8,7 @@ mod endings;
 mod eval;
 mod fit;
 mod info_and_demo;
+mod inputs;
 mod place;
 mod predict;
 mod report;

@@ -13,6 +13,7 @@ use super::source::{self, Lines, quoted};
 use super::sparse::{self, MOST_COLUMNS};
 
 const MOST_DOCUMENTS: u64 = (1 << 32) - 2;
+
 /// Reads a table of counts.
 pub(crate) fn read(path: &Path, selection: &Selection) -> Result<Table> {
     selection.refuse_columns(path, "word counts")?;

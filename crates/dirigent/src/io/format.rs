@@ -75,7 +75,7 @@ pub(crate) fn data_name(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut stem = name.as_str();
     // of a pattern, what all its files have in common
-    if is_pattern(path) {
+    if is_pattern(path) && !path.exists() {
         stem = stem.split(PATTERN).next().unwrap_or_default().trim_end_matches(['-', '_', '.']);
     }
     for extension in EXTENSIONS {

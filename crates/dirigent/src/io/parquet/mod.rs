@@ -7,6 +7,7 @@ mod leaf;
 mod rows;
 mod schema;
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -124,17 +125,18 @@ impl<'a> File<'a> {
     fn plan(&self, selection: &Selection) -> Result<Plan> {
         let (names, elements): (Vec<_>, Vec<_>) = self.names()?.into_iter().unzip();
         let chosen = self.expanded(selection, &elements, &names).choose(self.path, &ColumnNames::of_header(names))?;
+        let mut n_elements = vec![0; self.fields.len()];
+        elements.iter().for_each(|element| n_elements[element.field_ix] += 1);
         let mut sources: Vec<Source> = Vec::new();
+        let mut source_of: HashMap<usize, usize> = HashMap::new();
         for (column, &ix) in chosen.columns.iter().enumerate() {
             let Element { field_ix, element_ix } = elements[ix];
-            self.check_supported(&self.fields[field_ix])?;
-            match sources.iter_mut().find(|source| source.field_ix == field_ix) {
-                Some(source) => source.targets.push((element_ix, column)),
-                None => {
-                    let length = elements.iter().filter(|element| element.field_ix == field_ix).count();
-                    sources.push(Source { field_ix, length, targets: vec![(element_ix, column)] });
-                }
+            let source_ix = *source_of.entry(field_ix).or_insert(sources.len());
+            if source_ix == sources.len() {
+                self.check_supported(&self.fields[field_ix])?;
+                sources.push(Source { field_ix, length: n_elements[field_ix], targets: Vec::new() });
             }
+            sources[source_ix].targets.push((element_ix, column));
         }
         let label = chosen.label.map(|ix| elements[ix].field_ix);
         if let Some(field) = label.map(|field_ix| &self.fields[field_ix]) {

@@ -1,0 +1,91 @@
+//! Fits and predictions from every kind of file; those of other programs are kept with the library's tests.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::place::Place;
+
+const FIT: &str = "--cycles 3 --out run --force";
+
+/// A place with the given files of other programs.
+fn with_files(names: &[&str]) -> Place {
+    let place = Place::new();
+    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../dirigent/tests/data");
+    for name in names {
+        fs::copy(kept.join(name), place.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    place
+}
+
+#[test]
+fn the_same_rows_are_fitted_alike_from_every_format() {
+    let place = with_files(&[
+        "docword.counts.txt",
+        "counts.svm",
+        "counts_part1.svm",
+        "counts_part2.svm",
+        "counts.mtx",
+        "counts.npz",
+    ]);
+    place.ok(&format!("fit docword.counts.txt {FIT}"));
+    let expected = place.read("run/labels.npy");
+    for data in [
+        "counts.svm --label-column label",
+        "counts_part*.svm",
+        "counts_part1.svm counts_part2.svm",
+        "counts.mtx",
+        "counts.npz",
+    ] {
+        place.ok(&format!("fit {data} {FIT}"));
+        assert_eq!(place.read("run/labels.npy"), expected, "{data}");
+        place.ok("predict run counts_part1.svm counts_part2.svm --out predicted.npy");
+        assert_eq!(place.read("predicted.npy"), expected, "{data}");
+    }
+    assert_eq!(place.json("run/run.json")["data"]["files"][0]["format"], "npz");
+}
+
+#[test]
+fn columns_of_parquet_are_found_by_name_and_lists_as_a_whole() {
+    let place = with_files(&[
+        "mixed.csv",
+        "mixed_snappy.parquet",
+        "mixed_part1.parquet",
+        "mixed_part2.parquet",
+        "vectors.parquet",
+        "vectors.npy",
+    ]);
+    place.ok(&format!("fit mixed.csv --label-column kind {FIT}"));
+    let expected = place.read("run/labels.npy");
+    for data in ["mixed_snappy.parquet", "mixed_part?.parquet"] {
+        place.ok(&format!("fit {data} --label-column kind {FIT}"));
+        assert_eq!(place.read("run/labels.npy"), expected, "{data}");
+        assert!(place.json("run/run.json")["summary"]["vi"].is_number(), "labels of the column are measured against");
+        place.ok("predict run mixed_snappy.parquet --out predicted.npy");
+        assert_eq!(place.read("predicted.npy"), expected, "{data}");
+    }
+    place.ok(&format!("fit vectors.npy {FIT}"));
+    let expected = place.read("run/labels.npy");
+    place.ok(&format!("fit vectors.parquet --columns vector {FIT}"));
+    assert_eq!(place.read("run/labels.npy"), expected);
+    place.ok("predict run vectors.parquet --out predicted.npy");
+    assert_eq!(place.read("predicted.npy"), expected);
+    let info = place.ok("info vectors.parquet --columns vector");
+    assert!(info.stdout.contains("parquet, 30 rows") && info.stdout.contains("vector.3"), "{}", info.stdout);
+}
+
+#[test]
+fn sparse_counts_are_measurements_where_the_family_wants_some() {
+    let place = with_files(&["counts.svm", "docword.counts.txt"]);
+    place.ok(&format!("fit counts.svm --family poisson {FIT}"));
+    assert_eq!(place.json("run/run.json")["data"]["n_columns"], 12);
+    place.ok("predict run counts.svm --out predicted.npy");
+    assert_eq!(place.read("predicted.npy"), place.read("run/labels.npy"));
+    place.refused("fit docword.counts.txt --family poisson", &["counts"]);
+}
+
+#[test]
+fn a_pattern_that_fits_nothing_and_an_address_are_refused() {
+    let place = Place::new();
+    place.refused("fit none-*.csv", &["no file fits the pattern"]);
+    place.refused("info s3://bucket/x.parquet", &["s3:// address"]);
+}
