@@ -139,9 +139,9 @@ impl<'a> Fit<'a> {
     /// The run folder, and who keeps checkpoints in it.
     fn keeper(&self, said: &Said, resumed: Option<Resumed>, is_watched: bool) -> Result<(RunDir, Keeper)> {
         let every = self.args.checkpoints.checkpoint_every;
-        if let (Some(run), Some(resumed)) = (&self.args.checkpoints.resume, resumed) {
+        if let Some(mut resumed) = resumed {
             let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model)?;
-            return Ok((RunDir::reopen(run), Keeper::go_on(run, every, checkpoint)?));
+            return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
         }
         let run_dir = create_run_dir(&self.args.output, self.input.data.name())?;
         let keeper = if self.options.keeps_checkpoints() && !is_watched {
