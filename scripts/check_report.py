@@ -211,7 +211,7 @@ def main():
                 n_plots = check(browser, name, page, keep)
                 print(f"{name}: {n_plots} plots, {page.stat().st_size / 1e6:.1f} MB, {time.monotonic() - start:.1f} s", flush=True)
             if picture:
-                browser.open(pages[0][1].as_uri(), width=1100, height=1060)
+                browser.open(pages[0][1].as_uri(), width=1200, height=1090)
                 browser.wait_for(DRAWN, "the plots are drawn")
                 browser.screenshot(picture)
             start = time.monotonic()

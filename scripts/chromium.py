@@ -93,7 +93,9 @@ class Chromium:
             self.requests.append(params["request"]["url"])
         elif event == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
-            self.errors.append(details.get("exception", {}).get("description", details["text"]))
+            thrown = details.get("exception", {})
+            place = f"line {details.get('lineNumber')}, column {details.get('columnNumber')}"
+            self.errors.append(thrown.get("description") or f"{details['text']} {thrown.get('value')} ({place})")
         elif event == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
             self.errors.append(" ".join(str(one.get("value", one.get("description"))) for one in params["args"]))
         elif event == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):

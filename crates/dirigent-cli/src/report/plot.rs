@@ -120,11 +120,11 @@ pub(crate) fn plain(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Merges maps; anything else replaces what was there.
+/// Merges maps; anything else replaces what was there, and null leaves it.
 fn lay_over(base: &mut Value, layer: Value) {
     match (base, layer) {
         (Value::Object(base), Value::Object(layer)) => {
-            for (name, value) in layer {
+            for (name, value) in layer.into_iter().filter(|(_, value)| !value.is_null()) {
                 lay_over(base.entry(name).or_insert(Value::Null), value);
             }
         }
@@ -159,5 +159,7 @@ mod tests {
         let plot = Plot::new("a", "b", vec![], ["x", "y"]).layout(json!({"xaxis": {"type": "log"}, "bargap": 0.1}));
         assert_eq!(plot.layout["xaxis"], json!({"title": {"text": "x"}, "type": "log"}));
         assert_eq!(plot.layout["bargap"], 0.1);
+        let plot = plot.layout(json!({"xaxis": {"range": null, "type": null}}));
+        assert_eq!(plot.layout["xaxis"], json!({"title": {"text": "x"}, "type": "log"}));
     }
 }

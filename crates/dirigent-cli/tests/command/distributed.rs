@@ -43,7 +43,9 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
             "labels.csv",
             "labels.npy",
             "model.json",
+            "report.html",
             "run.json",
+            "sample.npz",
             "trace.csv",
             "workers.csv",
         ];

@@ -180,7 +180,7 @@ fn a_run_that_was_killed_has_a_page_of_what_there_is() {
     place.write("run/run.json", record.to_string());
     place.ok("report run");
     let page = ours(&place.text("run/report.html"));
-    assert!(page.contains("A fit that goes on, of 60 rows") && page.contains("Log-joint") && !page.contains("Map"));
+    assert!(page.contains("A fit that goes on, of 60 rows") && page.contains("Log-joint") && !page.contains(">Map<"));
     // what a file claims is not believed
     record["status"] = "finished".into();
     place.write("run/run.json", record.to_string());

@@ -16,7 +16,9 @@ fn the_files_of_a_run_are_whole_and_agree() {
         "labels.csv",
         "labels.npy",
         "model.json",
+        "report.html",
         "run.json",
+        "sample.npz",
         "trace.csv",
         "workers.csv",
     ];
