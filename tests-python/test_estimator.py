@@ -1,5 +1,8 @@
 """What the estimator does beyond scikit-learn's conventions."""
 
+import os
+import signal
+import sys
 import threading
 import time
 
@@ -131,6 +134,45 @@ def test_every_cycle_is_reported_and_an_error_in_the_callback_ends_the_fit(heaps
     with pytest.raises(RuntimeError, match="enough"):
         model.set_params(callback=broken).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("method", ["dirigent", "cgs", "prog", "slicemr", "async"])
+def test_a_callback_that_has_seen_enough_ends_the_fit_with_what_there_is(heaps, method):
+    X, _ = heaps
+    model = DirichletProcessMixture(method=method, cycles=500, callback=lambda cycle: cycle["cycle"] == 4).fit(X)
+    assert model.n_iter_ == 4 and not model.converged_
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.labels_.shape == (180,)
+    model.partial_fit(X[:10])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("method", ["dirigent", "cgs"])
+def test_ctrl_c_stops_a_fit_within_a_second_and_leaves_a_usable_model(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 16)) + 8 * rng.integers(0, 6, size=(40_000, 1))
+    pressed = []
+
+    def press(cycle):
+        if cycle["cycle"] >= 2 and cycle["rows"] == len(X) and not pressed:
+            # once the cycle after this one goes on
+            threading.Timer(0.2, lambda: (pressed.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
+            pressed.append(0.0)
+
+    model = DirichletProcessMixture(method=method, cycles=100_000, covariance="full", callback=press)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    # one pass over all rows, for the labels, is part of it
+    assert time.monotonic() - pressed[1] < 5.0
+    assert model.labels_.shape == (len(X),) and 2 <= model.n_iter_ < 100_000
+    np.testing.assert_array_equal(model.predict(X[:100]), model.labels_[:100])
+
+
+def test_a_report_is_a_page(heaps, tmp_path, command):
+    if command("report", "--help").returncode != 0:
+        pytest.skip("this command writes no reports")
+    DirichletProcessMixture().fit(heaps[0]).report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
 
 
 def test_progress_is_told_on_request(heaps, capsys):

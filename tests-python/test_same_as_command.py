@@ -120,3 +120,6 @@ def test_the_command_speaks_with_its_own_voice(command):
     assert command().returncode == 2
     wrong = command("fit", "nowhere.npy")
     assert wrong.returncode == 2 and "nowhere.npy" in wrong.stderr
+    for engine in ("ray", "mpi"):
+        elsewhere = command("fit", "nowhere.npy", "--engine", engine)
+        assert elsewhere.returncode == 2 and "belongs to the Python package" in elsewhere.stderr

@@ -17,14 +17,15 @@ def means_of(run: RunFolder) -> NDArray[np.float64]:
     if record["model"]["family"] == "multinomial":
         smoothing = record["model"]["smoothing"]
         sums = scipy.sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=arrays["shape"])
-        words: NDArray[np.float64] = sums.toarray() + smoothing
-        return words / words.sum(axis=1, keepdims=True)
+        words = sums.toarray() + smoothing
+        shares: NDArray[np.float64] = words / words.sum(axis=1, keepdims=True)
+        return shares
     means: NDArray[np.float64] = arrays["means"] if "means" in arrays else arrays["directions"]
     transform = record.get("transform")
     if transform is None or transform["normalize"]:
         return means
-    back = _back(transform)
-    return means @ back + np.array(transform["offset"])
+    moved: NDArray[np.float64] = means @ _back(transform) + np.array(transform["offset"])
+    return moved
 
 
 def covariances_of(run: RunFolder) -> NDArray[np.float64]:
@@ -42,11 +43,13 @@ def covariances_of(run: RunFolder) -> NDArray[np.float64]:
     if transform is None or transform["normalize"]:
         return covariances
     if covariances.ndim == 2 and transform["rotation"] is None:
-        return covariances * np.square(transform["scale"])
+        scaled: NDArray[np.float64] = covariances * np.square(transform["scale"])
+        return scaled
     if covariances.ndim == 2:
         covariances = np.stack([np.diag(variances) for variances in covariances])
     back = _back(transform)
-    return np.einsum("ai,kab,bj->kij", back, covariances, back)
+    turned: NDArray[np.float64] = np.einsum("ai,kab,bj->kij", back, covariances, back)
+    return turned
 
 
 def _back(transform: dict[str, Any]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__: list[str]
 __version__: str
 
 @final
@@ -46,5 +47,7 @@ class Model:
     @property
     def levels(self) -> list[list[str] | None]: ...
 
-def fit(options: Sequence[str], rows: Rows, on_cycle: Callable[[dict[str, Any]], object] | None = None) -> Path: ...
+def fit(
+    options: Sequence[str], rows: Rows, on_cycle: Callable[[dict[str, Any]], object] | None = None
+) -> tuple[Path, BaseException | None]: ...
 def run_cli(argv: Sequence[str]) -> int: ...

@@ -35,9 +35,8 @@ class FitWarning(UserWarning):
     """Something about a fit looks odd; the message says what, and what to try."""
 
 
-class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no types
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+# scikit-learn has no types
+class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """A Dirichlet-process mixture model: clusters without choosing how many.
 
     Every parameter is an option of the command `dirigent fit` and does what `dirigent fit --help` says of it; what is None or "auto" is chosen
@@ -78,7 +77,7 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
     verbose : int
         1 shows how far the fit is.
     callback : callable, optional
-        Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …).
+        Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True.
 
     Attributes
     ----------
@@ -203,10 +202,12 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
     def fit(
         self, X: Any, y: object = None, *, start: ArrayLike | None = None, truth: ArrayLike | None = None
     ) -> DirichletProcessMixture:
-        """Fits the model to the rows of X. `start` are labels to begin with, `truth` labels to measure against; y is not looked at."""
+        """Fits the model to the rows of X. `start` are labels to begin with, `truth` labels to measure against; y is not looked at.
+
+        Ctrl-C ends the fit within a second or so; the model is then that of the last cycle that was whole, and KeyboardInterrupt is raised.
+        """
         rows = rows_of(self, X, reset=True, family=self._wanted_family())
-        self._fit(rows, start, truth)
-        self._batches = [X]
+        self._fit(rows, [X], start, truth)
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> DirichletProcessMixture:
@@ -226,11 +227,10 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
         start = np.concatenate([self.labels_, self._predict(new)[0]])
         batches = [*self._batches, X]
         rows = _core.Rows.joined([*(rows_of(self, batch, reset=False, family=family) for batch in batches[:-1]), new])
-        self._fit(rows, start, None)
-        self._batches = batches
+        self._fit(rows, batches, start, None)
         return self
 
-    def _fit(self, rows: _core.Rows, start: ArrayLike | None, truth: ArrayLike | None) -> None:
+    def _fit(self, rows: _core.Rows, batches: list[Any], start: ArrayLike | None, truth: ArrayLike | None) -> None:
         folder = RunFolder.temporary() if self.out is None else RunFolder(Path(self.out), is_temporary=False)
         parameters = self.get_params(deep=False) | {
             "random_state": self._seed(),
@@ -239,11 +239,10 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
         }
         progress = Progress() if self.verbose else None
 
-        def on_cycle(cycle: dict[str, Any]) -> None:
+        def on_cycle(cycle: dict[str, Any]) -> object:
             if progress is not None:
                 progress.on_cycle(cycle)
-            if self.callback is not None:
-                self.callback(cycle)
+            return None if self.callback is None else self.callback(cycle)
 
         with tempfile.TemporaryDirectory(prefix="dirigent-") as inputs:
             for name, labels in (("start", start), ("truth", truth)):
@@ -251,20 +250,23 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
                     parameters[name] = _label_file(labels, Path(inputs) / f"{name}.npy")
             watched = progress is not None or self.callback is not None
             try:
-                _core.fit([*options_of(parameters), "--quiet"], rows, on_cycle if watched else None)
+                _, interruption = _core.fit([*options_of(parameters), "--quiet"], rows, on_cycle if watched else None)
             finally:
                 if progress is not None:
                     progress.finish()
         self._take(folder)
+        self._batches: list[Any] = batches
         for warning in folder.json("run.json")["warnings"]:
             warnings.warn(warning, FitWarning, stacklevel=3)
+        if interruption is not None:
+            raise interruption
 
     def _take(self, folder: RunFolder) -> None:
         """Shows what a run has left behind."""
         record = folder.json("run.json")
         model = folder.model
         self._run = folder
-        self._batches: list[Any] = []
+        self._batches = []
         self.n_features_in_ = model.n_columns
         if model.names is not None:
             self.feature_names_in_ = np.array(model.names, dtype=object)
@@ -308,7 +310,8 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
         if lost.any():
             known[lost, self._predict(rows)[0][lost]] = 1.0
             totals[lost] = 1.0
-        return known / totals
+        shares: NDArray[np.float64] = known / totals
+        return shares
 
     def new_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability that a row belongs to a cluster not seen before."""
@@ -339,9 +342,8 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
         return rows_of(self, X, reset=False, family="multinomial" if self.family_ == "multinomial" else "dense")
 
     def _predict(self, rows: _core.Rows) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
-        *predicted, notes = self._run.model.predict(rows, self._n_threads())
+        labels, certainty, p_new, log_density, notes = self._run.model.predict(rows, self._n_threads())
         _note(notes)
-        labels, certainty, p_new, log_density = predicted
         return labels, certainty, p_new, log_density
 
     def _n_threads(self) -> int | None:
@@ -393,6 +395,12 @@ class DirichletProcessMixture(  # type: ignore[misc]  # scikit-learn has no type
     def plot(self, X: Any, ax: Any = None, columns: tuple[int, int] = (0, 1)) -> Any:
         """Draws the rows in two columns, coloured by cluster (needs matplotlib). Returns the axes."""
         return _looks.plot(self, X, ax, columns)
+
+    def report(self, path: Path_) -> None:
+        """Writes a page about the run, as `dirigent report` does."""
+        check_is_fitted(self)
+        if _core.run_cli(["dirigent", "report", os.fspath(self._run.path), "--out", os.fspath(path)]) != 0:
+            raise OSError(f"{os.fspath(path)}: the report could not be written; the reason is on standard error")
 
     def to_arviz(self) -> Any:
         """K, alpha and log-joint of each chain as an InferenceData of ArviZ (needs arviz)."""

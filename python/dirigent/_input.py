@@ -50,7 +50,7 @@ def paths_of(X: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> li
     """The files; patterns such as `shards/*.npy` are replaced by what they stand for, in order of names."""
     items = [X] if isinstance(X, (str, os.PathLike)) else X
     paths: list[str] = []
-    for item in map(os.fspath, items):
+    for item in (os.fspath(item) for item in items):
         found = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
         if not found:
             raise ValueError(f"{item}: no file has such a name")

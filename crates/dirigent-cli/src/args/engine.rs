@@ -32,9 +32,23 @@ pub(crate) struct EngineArgs {
 pub(crate) enum EngineArg {
     Threads,
     Simulated,
+    // known by name, so that whoever asks for them is told where they will be
+    #[value(hide = true)]
+    Ray,
+    #[value(hide = true)]
+    Mpi,
 }
 
 impl EngineArgs {
+    /// The engine that was asked for, if it is one that a program around this command must bring.
+    pub(crate) fn external(&self) -> Option<&'static str> {
+        match self.engine {
+            Some(EngineArg::Ray) => Some("ray"),
+            Some(EngineArg::Mpi) => Some("mpi"),
+            Some(EngineArg::Threads | EngineArg::Simulated) | None => None,
+        }
+    }
+
     /// The first option that only a simulation understands.
     pub(crate) fn simulation_option(&self) -> Option<&'static str> {
         let given = [
