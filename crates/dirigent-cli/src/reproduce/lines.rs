@@ -104,7 +104,7 @@ impl<'a> Lines<'a> {
     }
 
     fn add(&mut self, points: impl Iterator<Item = (f64, f64)>, mut trace: Value) {
-        let (xs, ys): (Vec<f64>, Vec<f64>) = points.unzip();
+        let (xs, ys): (Vec<f64>, Vec<f64>) = points.map(|(x, y)| (short(x), short(y))).unzip();
         (trace["type"], trace["x"], trace["y"]) = ("scatter".into(), json!(xs), json!(ys));
         self.traces.push(trace);
         self.xs.push(xs);
@@ -156,4 +156,9 @@ impl<'a> Lines<'a> {
         }
         table
     }
+}
+
+/// A number of seven digits: more would only make the page longer.
+fn short(number: f64) -> f64 {
+    format!("{number:.6e}").parse().unwrap_or(number)
 }
