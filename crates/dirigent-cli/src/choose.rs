@@ -3,6 +3,7 @@
 use std::thread::available_parallelism;
 
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
+use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, Engine};
 use dirigent::method::slice::SliceOptions;
@@ -13,7 +14,7 @@ use dirigent::posterior::horizon::Cycles;
 use dirigent::sweep::Kernel;
 use dirigent::{Error, InputError, Result};
 
-use crate::args::{CyclesArg, DrawsFromArg, EngineArg, EngineArgs, FitArgs};
+use crate::args::{CyclesArg, DrawsFromArg, EngineArg, EngineArgs, FitArgs, SwitchArg};
 
 /// Cycles after which a crashed worker of a simulation comes back.
 const BACK_AFTER: u64 = 2;
@@ -53,7 +54,8 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
             )?;
         }
     }
-    if method.is_slice() {
+    if method.is_in_rounds() {
+        let name = method.name();
         for (option, is_given) in [
             ("--consolidation", method.consolidation.is_some()),
             ("--schedule", method.schedule.is_some()),
@@ -61,10 +63,14 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
             ("--draws-from", args.run.draws_from.is_some()),
             ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
         ] {
-            let with = "--method slicemr, which draws weights and parameters once a cycle, all workers in step";
-            refuse(is_given, option, with, "choose another --method")?;
+            let with = format!("--method {name}, in which all workers are in step and nothing is consolidated");
+            refuse(is_given, option, &with, "choose another --method")?;
         }
     }
+    let has_merges = method.av_merges.is_some() && !method.is_av();
+    refuse(has_merges, "--av-merges", "this method", "choose --method av")?;
+    let with = "--method av, whose workers take rows with them that nobody else has";
+    refuse(method.is_av() && !args.engine.crash.is_empty(), "--crash", with, "choose another --method")?;
     if args.engine.engine != Some(EngineArg::Simulated) {
         let option = args.engine.simulation_option();
         refuse(option.is_some(), option.unwrap_or_default(), "this engine", "add --engine simulated")?;
@@ -111,12 +117,18 @@ pub(crate) fn method(
             .into());
     }
     let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
-    if args.run.method.is_slice() {
+    if args.run.method.is_in_rounds() {
         let (model, kernel, shows_labels) = (model.clone(), Some(kernel), false);
         let (n_kept, chain) = (0, 0);
         let coordinator =
             SliceCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
-        return Ok(MethodOptions::Slice(SliceOptions { coordinator, draws, engine, start, time_limit }));
+        let rounds = SliceOptions { coordinator, draws, engine, start, time_limit };
+        let merges = args.run.method.av_merges == Some(SwitchArg::On);
+        return Ok(match &args.run.method {
+            method if method.is_av() => MethodOptions::Av(AvOptions { rounds, merges }),
+            method if method.is_subc() => MethodOptions::Subc(rounds),
+            _ => MethodOptions::Slice(rounds),
+        });
     }
     let draws_from = args.run.draws_from.map_or(args.run.method.draws_from(), DrawsFromArg::library);
     let coordinator = CoordinatorOptions {

@@ -20,6 +20,8 @@ pub enum Role {
     Synthetic = 3,
     /// The cut with which the halves of a component begin.
     Halves = 8,
+    /// Where the clusters of a worker go, under the auxiliary-variable method.
+    Places = 9,
     /// Whatever is only looked at: samples for the report, tests.
     Observer = 4,
     /// A slice sampler's uniforms, which cut each row's weight. Its roles are its own: it may follow another method under the same seed.

@@ -131,7 +131,7 @@ fn every_method_ends_by_itself_soon_after_it_has_settled() {
                 options.coordinator.cycles = max;
                 MethodOptions::Distributed(options)
             }
-            MethodOptions::Slice(_) => unreachable!("it is not among them"),
+            _ => unreachable!("it is not among them"),
         };
         let (outcome, _) = fit(&cut);
         assert_eq!((outcome.cycles, outcome.stopped_because), (5, StoppedBecause::MaxCycles));

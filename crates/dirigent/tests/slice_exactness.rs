@@ -5,14 +5,14 @@
 mod common;
 
 use common::{
-    Enumeration, KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial,
+    Enumeration, KINDS, Kept, model_options, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian,
+    tiny_multinomial,
 };
-use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Simulation};
-use dirigent::method::cgs::{Draws, Observer};
+use dirigent::method::cgs::Draws;
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Alpha, Model, ModelOptions};
+use dirigent::model::{Alpha, Model};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
@@ -20,7 +20,6 @@ use dirigent::rows::{Shard, worker_rows};
 use dirigent::survey::Survey;
 use dirigent::sweep::Kernel;
 use dirigent::sweep::slice::{DrawnComponents, slice_sampler, smallest_uniforms};
-use dirigent::trace::CycleInfo;
 
 const DRAWS: usize = 30_000;
 
@@ -36,31 +35,6 @@ const CASES: [(usize, Alpha); 6] = [
     (4, Alpha::Fixed(2.5)),
     (4, Alpha::Auto),
 ];
-
-struct Kept(Vec<Vec<u32>>);
-
-impl Observer for Kept {
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-    fn on_draw(&mut self, state: &[u32]) -> Result<()> {
-        self.0.push(state.to_vec());
-        Ok(())
-    }
-}
-
-fn model_options(model: &Model) -> ModelOptions {
-    match model {
-        Model::GaussianFixed(family) => ModelOptions {
-            noise_sd: Some(family.noise_sd),
-            mean_sd: Some(family.mean_sd),
-            prior_mean: Some(0.0),
-            ..ModelOptions::default()
-        },
-        Model::Multinomial(family) => ModelOptions { smoothing: Some(family.smoothing), ..ModelOptions::default() },
-        _ => unreachable!("the nodes are tested with these two"),
-    }
-}
 
 /// The largest error of the nodes' draws, in standard errors.
 fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha) -> f64 {
@@ -101,7 +75,7 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
         start: None,
         time_limit: None,
     });
-    let mut kept = Kept(Vec::new());
+    let mut kept = Kept::default();
     run(rows, &model, &options, None, &mut kept).unwrap();
     assert_eq!(kept.0.len(), DRAWS);
     let z = exact.largest_z(&kept.0);

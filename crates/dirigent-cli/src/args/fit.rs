@@ -133,7 +133,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
     /// What draws are states of: exact, a slice sampler that takes over when the method has settled; fast, the method itself [default: exact
-    /// with dirigent, fast with the others; cgs and slicemr are exact themselves]
+    /// with dirigent, fast with the others; cgs, slicemr and av are exact themselves]
     #[arg(long, value_enum, requires = "draws")]
     pub(crate) draws_from: Option<DrawsFromArg>,
     /// Which partition labels.npy holds

@@ -8,7 +8,8 @@ use dirigent::node::{Consolidation, Schedule};
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
     /// dirigent: progressive consolidation with splits and merges; prog, pooled, hung: workers in step, three ways to consolidate; async:
-    /// workers at their own pace; cgs: exact collapsed Gibbs on one worker; slicemr: an exact slice sampler on many workers
+    /// workers at their own pace; cgs: exact collapsed Gibbs on one worker; slicemr: an exact slice sampler on many workers; av: exact, clusters
+    /// travel with their rows between workers; subc: splits into sub-clusters, biased
     #[arg(long, value_enum, default_value_t = MethodArg::Dirigent)]
     method: MethodArg,
     /// How new components of different workers find together [default: as the method says]
@@ -23,6 +24,9 @@ pub(crate) struct MethodArgs {
     /// Sweeps between two exchanges [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     pub(crate) sweeps_per_cycle: Option<u32>,
+    /// av: whether a worker merges its own clusters where that is more probable; then the method is no longer exact [default: off]
+    #[arg(long)]
+    pub(crate) av_merges: Option<SwitchArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,6 +38,8 @@ pub(crate) enum MethodArg {
     Hung,
     Async,
     Slicemr,
+    Av,
+    Subc,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -60,8 +66,17 @@ impl MethodArgs {
         self.method == MethodArg::Cgs
     }
 
-    pub(crate) fn is_slice(&self) -> bool {
-        self.method == MethodArg::Slicemr
+    pub(crate) fn is_av(&self) -> bool {
+        self.method == MethodArg::Av
+    }
+
+    pub(crate) fn is_subc(&self) -> bool {
+        self.method == MethodArg::Subc
+    }
+
+    /// Whether all workers are in step and there is nothing to consolidate.
+    pub(crate) fn is_in_rounds(&self) -> bool {
+        matches!(self.method, MethodArg::Slicemr | MethodArg::Av | MethodArg::Subc)
     }
 
     /// The method's name, as the user knows it.
@@ -74,6 +89,8 @@ impl MethodArgs {
             MethodArg::Hung => "hung",
             MethodArg::Async => "async",
             MethodArg::Slicemr => "slicemr",
+            MethodArg::Av => "av",
+            MethodArg::Subc => "subc",
         }
     }
 

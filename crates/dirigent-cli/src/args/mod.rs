@@ -18,7 +18,7 @@ use dirigent::io::{Header, Selection};
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
-pub(crate) use self::method::MethodArgs;
+pub(crate) use self::method::{MethodArgs, SwitchArg};
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::reproduce::ReproduceArgs;

@@ -1,6 +1,7 @@
 //! The command from outside: the real binary in folders of its own.
 
 mod bad_input;
+mod baselines;
 mod distributed;
 mod draws;
 mod endings;

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::slice::{self, ReplyHead, SlicePush, SliceReply};
+use super::av::{self, AvPush, AvReply, ShownRows};
+use super::slice::{self, SlicePush, SliceReply};
+use super::subc::{self, SubcPush, SubcReply};
 use super::wire::{HalvesList, PartsList, StatsList};
 use super::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told};
 use crate::consolidate::ComponentId;
@@ -45,13 +47,24 @@ pub enum Message {
     SlicePush(SlicePush),
     /// Coordinator to worker, in the slice sampler.
     SliceReply(SliceReply),
+    /// Worker to coordinator, with sub-clusters.
+    SubcPush(SubcPush),
+    /// Coordinator to worker, with sub-clusters.
+    SubcReply(SubcReply),
+    /// Worker to coordinator, where clusters travel.
+    AvPush(AvPush),
+    /// Coordinator to worker, where clusters travel.
+    AvReply(AvReply),
+    /// Worker to driver, where clusters travel.
+    ShownRows(ShownRows),
     /// Statistics, for a receiver that has no plan yet and cannot read them: they were meant for an earlier life of it.
     Untimely,
 }
 
+/// What a frame holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Kind {
+pub(super) enum Kind {
     Hello = 1,
     Push,
     Plan,
@@ -60,9 +73,14 @@ enum Kind {
     ShownLabels,
     SlicePush,
     SliceReply,
+    SubcPush,
+    SubcReply,
+    AvPush,
+    AvReply,
+    ShownRows,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 13] = [
     Kind::Hello,
     Kind::Push,
     Kind::Plan,
@@ -71,6 +89,11 @@ const KINDS: [Kind; 8] = [
     Kind::ShownLabels,
     Kind::SlicePush,
     Kind::SliceReply,
+    Kind::SubcPush,
+    Kind::SubcReply,
+    Kind::AvPush,
+    Kind::AvReply,
+    Kind::ShownRows,
 ];
 
 /// A push on the wire.
@@ -150,6 +173,14 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
             frame(stamp, Kind::SlicePush, &body, has_counts)
         }
         Message::SliceReply(reply) => slice::encode_any(stamp, reply),
+        Message::SubcPush(push) => {
+            let (body, has_counts) = subc::pack_push(push);
+            frame(stamp, Kind::SubcPush, &body, has_counts)
+        }
+        Message::SubcReply(reply) => subc::encode_reply(stamp, &subc::encode_shared(reply)),
+        Message::AvPush(push) => av::encode_push(stamp, push),
+        Message::AvReply(reply) => av::encode_reply(stamp, reply),
+        Message::ShownRows(shown) => frame(stamp, Kind::ShownRows, shown, true),
         Message::Untimely => panic!("only a receiver finds a message untimely"),
     }
 }
@@ -162,11 +193,20 @@ pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Result<(Stamp, Message
         Kind::Plan => Message::Plan(read(payload)?),
         Kind::Rejoin => Message::Rejoin,
         Kind::ShownLabels => Message::ShownLabels(read(payload)?),
-        Kind::Push | Kind::Reply | Kind::SlicePush | Kind::SliceReply if stats_len.is_none() => Message::Untimely,
+        Kind::ShownRows => Message::ShownRows(read(payload)?),
+        // all that are left hold statistics
+        _ if stats_len.is_none() => Message::Untimely,
         Kind::SlicePush => Message::SlicePush(slice::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
         Kind::SliceReply => {
             let shared = frame.shared.as_ref();
             Message::SliceReply(slice::decode_reply(read(payload)?, shared, stats_len.unwrap_or(0))?)
+        }
+        Kind::SubcPush => Message::SubcPush(subc::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
+        Kind::SubcReply => Message::SubcReply(subc::decode_reply(frame.shared.as_ref(), stats_len.unwrap_or(0))?),
+        Kind::AvPush => Message::AvPush(av::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
+        Kind::AvReply => {
+            let shared = frame.shared.as_ref();
+            Message::AvReply(av::decode_reply(read(payload)?, shared, stats_len.unwrap_or(0))?)
         }
         Kind::Push => Message::Push(unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
         Kind::Reply => {
@@ -211,11 +251,13 @@ fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Result<Snapshot> {
     Ok(Snapshot { version: body.version, components })
 }
 
-fn is_sparse(stats: &Stats) -> bool {
+/// Whether statistics are counts, which are worth compressing.
+pub(super) fn is_sparse(stats: &Stats) -> bool {
     matches!(stats.sums, Sums::Counts(_))
 }
 
-fn frame(stamp: Stamp, kind: Kind, message: &impl Serialize, compress: bool) -> Frame {
+/// The part of a frame that is for one receiver.
+pub(super) fn frame(stamp: Stamp, kind: Kind, message: &impl Serialize, compress: bool) -> Frame {
     let mut bytes = vec![0; HEADER];
     bytes[0..2].copy_from_slice(&MAGIC);
     bytes[2] = VERSION;
@@ -230,7 +272,7 @@ fn frame(stamp: Stamp, kind: Kind, message: &impl Serialize, compress: bool) -> 
 }
 
 /// Appends a message, compressed if asked for and if it helps.
-fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>) {
+pub(super) fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>) {
     let plain = postcard::to_stdvec(message).expect("messages are plain data");
     let compressed = compress.then(|| zstd::bulk::compress(&plain, 1).expect("memory compresses"));
     match compressed {
@@ -259,7 +301,8 @@ fn open(bytes: &[u8]) -> Result<(Stamp, Kind, &[u8])> {
     Ok((Stamp { shard: number(8), incarnation: number(12), sequence }, kind, payload))
 }
 
-fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
+/// Reads what [`body`] wrote.
+pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
     let (&flag, body) = payload.split_first().ok_or_else(|| broken("cut short"))?;
     let parse = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|error| broken(&error.to_string()));
     match flag {
@@ -290,11 +333,6 @@ pub(super) fn open_shared<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         return Err(broken("the checksum does not fit").into());
     }
     read(payload)
-}
-
-/// The part of a slice reply that is for one worker.
-pub(super) fn slice_reply_frame(stamp: Stamp, head: &ReplyHead) -> Frame {
-    frame(stamp, Kind::SliceReply, head, false)
 }
 
 pub(super) fn broken(what: &str) -> InputError {

@@ -4,9 +4,14 @@
 //! worker: Hello ─► coordinator: Plan ─► worker: Push (full) ─► coordinator: Reply ─► worker: sweep, Push ─► … ─► Reply (last)
 //! ```
 
+pub mod av;
 pub mod codec;
+mod row_list;
 pub mod slice;
+pub mod subc;
 mod wire;
+
+pub use row_list::RowList;
 
 use serde::{Deserialize, Serialize};
 

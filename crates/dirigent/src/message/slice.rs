@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::{broken, open_shared, seal_shared};
+use super::codec::{Kind, broken, frame, is_sparse, open_shared, seal_shared};
 use super::wire::StatsList;
 use super::{Joining, Stamp};
 use crate::consolidate::ComponentId;
 use crate::error::Result;
 use crate::node::Frame;
-use crate::stats::{Stats, Sums};
+use crate::stats::Stats;
 use crate::sweep::slice::DrawnComponents;
 
 /// All that a worker's rows contribute, and the smallest uniforms of their next slices.
@@ -110,15 +110,34 @@ struct DrawBody {
     parameters: Vec<f64>,
 }
 
+/// The final state on the wire.
 #[derive(Serialize, Deserialize)]
-struct LastBody {
+pub(super) struct LastBody {
     cycle: u64,
     ids: Vec<ComponentId>,
     stats: StatsList,
 }
 
-fn is_sparse(stats: &Stats) -> bool {
-    matches!(stats.sums, Sums::Counts(_))
+impl LastBody {
+    pub(super) fn pack(last: &SliceLast) -> Self {
+        Self {
+            cycle: last.cycle,
+            ids: last.components.iter().map(|(id, _)| *id).collect(),
+            stats: StatsList::pack(last.components.iter().map(|(_, stats)| stats)),
+        }
+    }
+
+    pub(super) fn is_sparse(&self) -> bool {
+        self.stats.is_sparse()
+    }
+
+    pub(super) fn unpack(self, stats_len: usize) -> Result<SliceLast> {
+        let stats = self.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
+        if stats.len() != self.ids.len() {
+            return Err(broken("as many names as statistics").into());
+        }
+        Ok(SliceLast { cycle: self.cycle, components: self.ids.into_iter().zip(stats).collect() })
+    }
 }
 
 /// A push as it is sent, and whether it is worth compressing.
@@ -179,24 +198,20 @@ pub fn encode_draw(draw: &SliceDraw) -> SharedReply {
 
 /// Encodes the final state.
 pub fn encode_last(last: &SliceLast) -> SharedReply {
-    let body = LastBody {
-        cycle: last.cycle,
-        ids: last.components.iter().map(|(id, _)| *id).collect(),
-        stats: StatsList::pack(last.components.iter().map(|(_, stats)| stats)),
-    };
-    SharedReply { is_last: true, bytes: seal_shared(&body, last.components.iter().any(|(_, stats)| is_sparse(stats))) }
+    let body = LastBody::pack(last);
+    SharedReply { is_last: true, bytes: seal_shared(&body, body.is_sparse()) }
 }
 
 /// An answer with the part that was encoded once.
 pub fn encode_reply(stamp: Stamp, shared: &SharedReply) -> Frame {
     let head = if shared.is_last { ReplyHead::Last } else { ReplyHead::Draw };
-    Frame { shared: Some(Arc::clone(&shared.bytes)), ..super::codec::slice_reply_frame(stamp, &head) }
+    Frame { shared: Some(Arc::clone(&shared.bytes)), ..frame(stamp, Kind::SliceReply, &head, false) }
 }
 
 /// Any answer.
 pub(super) fn encode_any(stamp: Stamp, reply: &SliceReply) -> Frame {
     match reply {
-        SliceReply::Again { round } => super::codec::slice_reply_frame(stamp, &ReplyHead::Again { round: *round }),
+        SliceReply::Again { round } => frame(stamp, Kind::SliceReply, &ReplyHead::Again { round: *round }, false),
         SliceReply::Draw(draw) => encode_reply(stamp, &encode_draw(draw)),
         SliceReply::Last(last) => encode_reply(stamp, &encode_last(last)),
     }
@@ -209,11 +224,7 @@ pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_le
         ReplyHead::Draw => SliceReply::Draw(unpack_draw(open_shared(shared()?)?)?),
         ReplyHead::Last => {
             let body: LastBody = open_shared(shared()?)?;
-            let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-            if stats.len() != body.ids.len() {
-                return Err(broken("as many names as statistics").into());
-            }
-            SliceReply::Last(SliceLast { cycle: body.cycle, components: body.ids.into_iter().zip(stats).collect() })
+            SliceReply::Last(body.unpack(stats_len)?)
         }
     })
 }
@@ -234,6 +245,7 @@ fn unpack_draw(body: DrawBody) -> Result<SliceDraw> {
 mod tests {
     use super::*;
     use crate::message::codec::{Message, decode, encode};
+    use crate::stats::Sums;
     use proptest::prelude::*;
 
     const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };

@@ -13,6 +13,7 @@ use crate::engine::simulated::{self, Respawn, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
 use crate::error::{Error, Result};
 use crate::family::log_joint;
+use crate::message::ShownLabels;
 use crate::message::codec::{Message, decode};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
@@ -269,6 +270,18 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    /// Takes in the labels of these rows.
+    fn take_in(&mut self, rows: impl IntoIterator<Item = usize> + Clone, shown: &ShownLabels) {
+        let id_of = |label: &u32| shown.components.get(*label as usize).copied();
+        for (row_ix, label) in rows.clone().into_iter().zip(&shown.labels) {
+            self.state[row_ix] = id_of(label);
+        }
+        let Some((labels, certainty)) = &shown.assignments else { return };
+        for ((row_ix, label), certainty) in rows.into_iter().zip(labels).zip(certainty) {
+            self.assigned[row_ix] = id_of(label).map(|id| (id, *certainty));
+        }
+    }
+
     /// Rows that took part in the last cycle.
     fn n_rows_in_last_cycle(&self) -> u64 {
         self.pending.as_ref().or(self.last.as_ref()).map_or(0, |info| info.n_rows)
@@ -326,15 +339,12 @@ impl Driver for Collector<'_> {
     }
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
-        let (_, Message::ShownLabels(shown)) = decode(&frame, None)? else { return Ok(()) };
-        let first = self.first_rows[from as usize];
-        for (state, label) in self.state[first..].iter_mut().zip(&shown.labels) {
-            *state = shown.components.get(*label as usize).copied();
-        }
-        if let Some((labels, certainty)) = &shown.assignments {
-            for ((assigned, label), certainty) in self.assigned[first..].iter_mut().zip(labels).zip(certainty) {
-                *assigned = shown.components.get(*label as usize).map(|id| (*id, *certainty));
+        match decode(&frame, None)? {
+            (_, Message::ShownLabels(shown)) => self.take_in(self.first_rows[from as usize].., &shown),
+            (_, Message::ShownRows(shown)) => {
+                self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);
             }
+            _ => {}
         }
         Ok(())
     }

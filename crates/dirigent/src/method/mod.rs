@@ -7,16 +7,22 @@
 //! | Async ([`distributed`]) | progressive | asynchronous |
 //! | Dirigent ([`distributed`]) | progressive, with splits and merges | synchronous |
 //! | SliceMR ([`mod@slice`]) | none: weights and parameters are drawn | synchronous |
+//! | SubC ([`subc`]) | none: likewise, with splits into sub-clusters | synchronous |
+//! | AV ([`av`]) | none: clusters travel with their rows | synchronous |
 
 pub mod advice;
+pub mod av;
 pub mod best;
 pub mod cgs;
 pub mod chains;
 pub mod distributed;
 mod finish;
 pub mod pilot;
+mod rounds;
 pub mod slice;
+pub mod subc;
 
+use self::av::AvOptions;
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom};
 use self::slice::SliceOptions;
@@ -37,6 +43,10 @@ pub enum MethodOptions {
     Distributed(DistributedOptions),
     /// The exact slice sampler.
     Slice(SliceOptions),
+    /// A sampler with splits into sub-clusters.
+    Subc(SliceOptions),
+    /// The auxiliary-variable sampler, in which clusters travel.
+    Av(AvOptions),
 }
 
 impl MethodOptions {
@@ -45,7 +55,9 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.cycles,
             Self::Distributed(options) => options.coordinator.cycles,
-            Self::Slice(options) => options.coordinator.cycles,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.coordinator.cycles
+            }
         }
     }
 
@@ -54,7 +66,7 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.draws,
             Self::Distributed(options) => options.draws,
-            Self::Slice(options) => options.draws,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => options.draws,
         }
     }
 
@@ -63,7 +75,9 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.time_limit,
             Self::Distributed(options) => options.time_limit,
-            Self::Slice(options) => options.time_limit,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.time_limit
+            }
         }
     }
 
@@ -76,7 +90,9 @@ impl MethodOptions {
             Self::Distributed(options) => {
                 (options.coordinator.chain, options.time_limit) = (chain, time_limit);
             }
-            Self::Slice(options) => (options.coordinator.chain, options.time_limit) = (chain, time_limit),
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                (options.coordinator.chain, options.time_limit) = (chain, time_limit)
+            }
         }
         options
     }
@@ -86,7 +102,9 @@ impl MethodOptions {
         match self {
             Self::Cgs(_) => {}
             Self::Distributed(options) => options.coordinator.model = model,
-            Self::Slice(options) => options.coordinator.model = model,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.coordinator.model = model
+            }
         }
     }
 
@@ -95,7 +113,9 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.seed,
             Self::Distributed(options) => options.coordinator.seed,
-            Self::Slice(options) => options.coordinator.seed,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.coordinator.seed
+            }
         }
     }
 
@@ -104,7 +124,9 @@ impl MethodOptions {
         match self {
             Self::Cgs(options) => options.kernel,
             Self::Distributed(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
-            Self::Slice(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.coordinator.kernel.unwrap_or_else(Kernel::best)
+            }
         }
     }
 
@@ -113,7 +135,9 @@ impl MethodOptions {
         match self {
             Self::Cgs(_) => 1,
             Self::Distributed(options) => options.coordinator.n_workers as usize,
-            Self::Slice(options) => options.coordinator.n_workers as usize,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.coordinator.n_workers as usize
+            }
         }
     }
 
@@ -159,6 +183,14 @@ pub fn run(
         }
         MethodOptions::Slice(slice) => {
             let (outcome, totals) = slice::run(&options.shards(rows), slice, truth, observer)?;
+            Ok((outcome, Some(totals)))
+        }
+        MethodOptions::Subc(subc) => {
+            let (outcome, totals) = subc::run(&options.shards(rows), subc, truth, observer)?;
+            Ok((outcome, Some(totals)))
+        }
+        MethodOptions::Av(av) => {
+            let (outcome, totals) = av::run(&options.shards(rows), av, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
     }

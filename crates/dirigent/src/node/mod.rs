@@ -3,16 +3,21 @@
 //! A node has no clock, no thread, no socket and no file. It is told events and puts what it wants said into an [`Outbox`]; an engine
 //! moves the frames, which are opaque to it. So all methods run on all engines, and a test can drive any schedule of events.
 
+mod av;
 pub mod conservation;
 mod coordinator;
+mod rounds;
 mod slice;
+mod subc;
 #[cfg(test)]
 mod tests;
 mod warm_up;
 mod worker;
 
+pub use av::{AvCoordinator, AvWorker, AvWorkerOptions};
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
 pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+pub use subc::{SubcCoordinator, SubcWorker};
 pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 

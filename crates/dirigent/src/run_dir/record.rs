@@ -6,6 +6,7 @@ use crate::engine::simulated::Simulation;
 use crate::io::synthetic::MixtureLaw;
 use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
 use crate::method::MethodOptions;
+use crate::method::av::AvOptions;
 use crate::method::cgs::Draws;
 use crate::method::chains::Diagnostics;
 use crate::method::distributed::{DrawsFrom, Engine};
@@ -195,6 +196,8 @@ pub struct RunOptions {
     pub simulation: Option<Simulation>,
     /// Whether the run began with labels (`--start`).
     pub has_start: bool,
+    /// Whether workers merged their own clusters, where the method could.
+    pub av_merges: Option<bool>,
     /// The states that are kept.
     pub draws: Option<DrawsRecord>,
     /// What they are states of, where the method could give either.
@@ -216,19 +219,24 @@ impl RunOptions {
     /// The options of a run, as used.
     pub fn new(method: &'static str, options: &MethodOptions, n_chains: u16, model: &ModelOptions) -> Self {
         let draws = options.draws().map(|Draws { n_draws, thin }| DrawsRecord { n_draws, thin });
-        let (alpha, seed) = match options {
-            MethodOptions::Cgs(options) => (options.alpha, options.seed),
-            MethodOptions::Distributed(options) => (options.coordinator.alpha, options.coordinator.seed),
-            MethodOptions::Slice(options) => (options.coordinator.alpha, options.coordinator.seed),
+        let (alpha, engine, has_start) = match options {
+            MethodOptions::Cgs(options) => (options.alpha, None, options.start.is_some()),
+            MethodOptions::Distributed(options) => {
+                (options.coordinator.alpha, Some(&options.engine), options.start.is_some())
+            }
+            MethodOptions::Slice(options)
+            | MethodOptions::Subc(options)
+            | MethodOptions::Av(AvOptions { rounds: options, .. }) => {
+                (options.coordinator.alpha, Some(&options.engine), options.start.is_some())
+            }
         };
         let distributed = match options {
-            MethodOptions::Cgs(_) | MethodOptions::Slice(_) => None,
             MethodOptions::Distributed(options) => Some(options),
+            _ => None,
         };
-        let engine = match options {
-            MethodOptions::Cgs(_) => None,
-            MethodOptions::Distributed(options) => Some(&options.engine),
-            MethodOptions::Slice(options) => Some(&options.engine),
+        let av_merges = match options {
+            MethodOptions::Av(options) => Some(options.merges),
+            _ => None,
         };
         Self {
             method,
@@ -241,7 +249,7 @@ impl RunOptions {
             },
             time_limit: options.time_limit(),
             chains: n_chains,
-            seed,
+            seed: options.seed(),
             workers: options.n_workers(),
             consolidation: distributed.map(|options| options.coordinator.consolidation),
             splits: distributed.map(|options| options.coordinator.splits),
@@ -259,11 +267,8 @@ impl RunOptions {
                 Engine::Threads(_) => None,
                 Engine::Simulated(simulation) => Some((**simulation).clone()),
             }),
-            has_start: match options {
-                MethodOptions::Cgs(options) => options.start.is_some(),
-                MethodOptions::Distributed(options) => options.start.is_some(),
-                MethodOptions::Slice(options) => options.start.is_some(),
-            },
+            has_start,
+            av_merges,
             draws,
             draws_from: draws.and(distributed.map(|options| options.draws_from)),
             point: Point::default(),

@@ -3,11 +3,41 @@
 
 use std::collections::HashMap;
 
+use dirigent::Result;
 use dirigent::family::{Column, ColumnLaw, Columns, ColumnsKind, OwnedRow, table_of_rows};
-use dirigent::method::cgs::log_joint_of_labels;
-use dirigent::model::Model;
+use dirigent::method::cgs::{Observer, log_joint_of_labels};
+use dirigent::model::{Model, ModelOptions};
 use dirigent::rows::Shard;
 use dirigent::special::{log_gamma, log_sum_exp};
+use dirigent::trace::CycleInfo;
+
+/// Keeps every draw.
+#[derive(Default)]
+pub struct Kept(pub Vec<Vec<u32>>);
+
+impl Observer for Kept {
+    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
+        Ok(())
+    }
+    fn on_draw(&mut self, state: &[u32]) -> Result<()> {
+        self.0.push(state.to_vec());
+        Ok(())
+    }
+}
+
+/// What nodes are told, so that they resolve a tiny model themselves.
+pub fn model_options(model: &Model) -> ModelOptions {
+    match model {
+        Model::GaussianFixed(family) => ModelOptions {
+            noise_sd: Some(family.noise_sd),
+            mean_sd: Some(family.mean_sd),
+            prior_mean: Some(0.0),
+            ..ModelOptions::default()
+        },
+        Model::Multinomial(family) => ModelOptions { smoothing: Some(family.smoothing), ..ModelOptions::default() },
+        _ => unreachable!("nodes are tested with these two"),
+    }
+}
 
 /// The exact posterior over all partitions of a shard's rows.
 pub struct Enumeration {
@@ -70,6 +100,11 @@ impl Enumeration {
         let pairs = (0..n).flat_map(|a| (0..a).map(move |b| (a, b)));
         let statistics = (1..=n).map(of_k).chain(pairs.map(of_pair));
         statistics.map(|(series, exact)| z_score(&series, exact)).fold(0.0, f64::max)
+    }
+
+    /// The mean of K under the exact posterior.
+    pub fn mean_k(&self) -> f64 {
+        self.law_of_k().iter().enumerate().map(|(k, p)| k as f64 * p).sum()
     }
 
     fn law_of_k(&self) -> Vec<f64> {

@@ -10,7 +10,7 @@ use crate::message::Stamp;
 use crate::node::Frame;
 
 /// The workers, as a synchronous coordinator sees them.
-pub(super) struct Members<P> {
+pub(in crate::node) struct Members<P> {
     joined: BTreeMap<ShardId, Member>,
     /// Whom the round waits for.
     awaited: BTreeSet<ShardId>,
@@ -32,7 +32,7 @@ struct Member {
 
 /// What to do about a push.
 #[derive(Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(in crate::node) enum Verdict {
     /// It waits for the others now.
     Waits,
     /// Send this once more.
@@ -45,7 +45,7 @@ pub(super) enum Verdict {
 
 impl<P> Members<P> {
     /// Nobody has joined yet; incarnations begin above `n_incarnations`.
-    pub(super) fn new(awaited: impl IntoIterator<Item = ShardId>, n_incarnations: u32) -> Self {
+    pub(in crate::node) fn new(awaited: impl IntoIterator<Item = ShardId>, n_incarnations: u32) -> Self {
         Self {
             joined: BTreeMap::new(),
             awaited: awaited.into_iter().collect(),
@@ -56,16 +56,16 @@ impl<P> Members<P> {
         }
     }
 
-    pub(super) fn new_incarnation(&mut self) -> u32 {
+    pub(in crate::node) fn new_incarnation(&mut self) -> u32 {
         self.n_incarnations += 1;
         self.n_incarnations
     }
 
-    pub(super) fn awaited(&self) -> Vec<ShardId> {
+    pub(in crate::node) fn awaited(&self) -> Vec<ShardId> {
         self.awaited.iter().copied().collect()
     }
 
-    pub(super) fn on_push(&mut self, stamp: Stamp, is_joining: bool, push: P) -> Verdict {
+    pub(in crate::node) fn on_push(&mut self, stamp: Stamp, is_joining: bool, push: P) -> Verdict {
         let waiting = self.waiting.get(&stamp.shard).map(|(stamp, _)| *stamp);
         if waiting == Some(stamp) {
             return Verdict::Nothing;
@@ -93,7 +93,7 @@ impl<P> Members<P> {
     }
 
     /// All pushes of the round, in worker order, if all have come.
-    pub(super) fn take_round(&mut self) -> Option<Vec<(Stamp, P)>> {
+    pub(in crate::node) fn take_round(&mut self) -> Option<Vec<(Stamp, P)>> {
         let all_here = self.awaited.iter().all(|shard| self.waiting.contains_key(shard));
         if !all_here || self.waiting.is_empty() {
             return None;
@@ -107,12 +107,12 @@ impl<P> Members<P> {
     }
 
     /// Puts a push of the round back: it goes on waiting.
-    pub(super) fn put_back(&mut self, stamp: Stamp, push: P) {
+    pub(in crate::node) fn put_back(&mut self, stamp: Stamp, push: P) {
         self.waiting.insert(stamp.shard, (stamp, push));
     }
 
     /// Notes an answer, to be sent again if asked again.
-    pub(super) fn answered(&mut self, stamp: Stamp, reply: Frame, is_last: bool) {
+    pub(in crate::node) fn answered(&mut self, stamp: Stamp, reply: Frame, is_last: bool) {
         self.joined.get_mut(&stamp.shard).expect("it has pushed").reply = Some(reply);
         if is_last {
             self.released.insert(stamp.shard);
@@ -121,7 +121,7 @@ impl<P> Members<P> {
     }
 
     /// A worker is gone.
-    pub(super) fn lose(&mut self, shard: ShardId) {
+    pub(in crate::node) fn lose(&mut self, shard: ShardId) {
         self.gone.insert(shard, self.n_incarnations);
         self.awaited.remove(&shard);
         self.waiting.remove(&shard);
@@ -129,7 +129,7 @@ impl<P> Members<P> {
     }
 
     /// Whether everyone has had the last answer.
-    pub(super) fn all_released(&self) -> bool {
+    pub(in crate::node) fn all_released(&self) -> bool {
         self.joined.keys().all(|shard| self.released.contains(shard))
     }
 }

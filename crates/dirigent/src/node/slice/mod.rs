@@ -16,7 +16,7 @@
 
 mod coordinator;
 mod draw;
-mod members;
+pub(in crate::node) mod members;
 mod worker;
 
 pub use self::coordinator::{SliceCoordinator, SliceCoordinatorOptions};

@@ -1,0 +1,57 @@
+//! SubC: a sampler whose components are split into sub-clusters, on any number of workers and any engine. It is biased: `docs/baselines.md`.
+
+use super::cgs::{Observer, Outcome};
+use super::rounds::{self, Pair, Seat};
+use super::slice::SliceOptions;
+use crate::consolidate::{ComponentId, ShardId};
+use crate::engine::RunTotals;
+use crate::error::Result;
+use crate::message::Plan;
+use crate::node::{SliceCoordinatorOptions, SubcCoordinator, SubcWorker};
+use crate::rows::Shard;
+use crate::stats::Stats;
+
+/// Runs SubC over shards, which are the workers' rows in order.
+pub fn run(
+    shards: &[Shard],
+    options: &SliceOptions,
+    truth: Option<&[u32]>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, RunTotals)> {
+    rounds::run(&Subc, shards, options, truth, observer)
+}
+
+struct Subc;
+
+impl Pair for Subc {
+    type Coordinator = SubcCoordinator;
+    type Worker = SubcWorker;
+
+    fn coordinator(&self, options: SliceCoordinatorOptions) -> SubcCoordinator {
+        SubcCoordinator::new(options)
+    }
+
+    fn rebuild(
+        &self,
+        options: SliceCoordinatorOptions,
+        plan: Plan,
+        workers: &[ShardId],
+        n_restarts: u32,
+    ) -> Result<SubcCoordinator> {
+        Ok(SubcCoordinator::rebuild(options, plan, workers, n_restarts))
+    }
+
+    fn worker(&self, Seat { shard_id, shard, kernel, start, checkpoint, .. }: Seat) -> Result<SubcWorker> {
+        match (checkpoint, start) {
+            (Some(checkpoint), _) => SubcWorker::restore(shard_id, shard, kernel, &checkpoint),
+            (None, None) => Ok(SubcWorker::new(shard_id, shard, kernel)),
+            (None, Some((labels, n_components))) => {
+                Ok(SubcWorker::start_from(shard_id, shard, kernel, labels, n_components))
+            }
+        }
+    }
+
+    fn components(&self, coordinator: &SubcCoordinator) -> Vec<(ComponentId, Stats)> {
+        coordinator.components()
+    }
+}

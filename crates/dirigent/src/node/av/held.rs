@@ -1,0 +1,192 @@
+//! What a worker holds: rows of any places in the input, their clusters, and what leaves it and comes to it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::consolidate::{ComponentId, ShardId};
+use crate::error::{InputError, Result};
+use crate::message::RowList;
+use crate::message::av::{Clusters, Parcel};
+use crate::rows::Shard;
+use crate::sweep::UNASSIGNED;
+
+/// Rows in the order of the input.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) rows: Shard,
+    /// Their places in the input, rising.
+    pub(super) places: Vec<u64>,
+    /// Their clusters, by number, or [`UNASSIGNED`].
+    pub(super) labels: Vec<u32>,
+    /// What the numbers stand for.
+    pub(super) ids: Vec<ComponentId>,
+    /// Rows of the input.
+    n_rows: u64,
+}
+
+impl Held {
+    /// A run of rows of an input of `n_rows`.
+    pub(super) fn new(rows: Shard, first_row: u64, labels: Vec<u32>, ids: Vec<ComponentId>, n_rows: u64) -> Self {
+        let places = (first_row..first_row + rows.n_rows() as u64).collect();
+        Self { rows, places, labels, ids, n_rows }
+    }
+
+    /// Parts with the clusters whose worker is another than `own`: parcels by receiver. What stays keeps its cluster.
+    pub(super) fn send_away(&mut self, workers: &[ShardId], own: ShardId) -> Vec<(ShardId, Parcel)> {
+        if workers.iter().all(|&worker| worker == own) {
+            return Vec::new();
+        }
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.ids.len()];
+        let mut staying = Vec::new();
+        for (row_ix, &label) in self.labels.iter().enumerate() {
+            match label {
+                label if label != UNASSIGNED && workers[label as usize] != own => members[label as usize].push(row_ix),
+                _ => staying.push(row_ix),
+            }
+        }
+        let mut by_receiver: BTreeMap<ShardId, Vec<usize>> = BTreeMap::new();
+        for (cluster, _) in members.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            by_receiver.entry(workers[cluster]).or_default().push(cluster);
+        }
+        let seal = |(receiver, clusters): (ShardId, Vec<usize>)| {
+            let rows = clusters.iter().flat_map(|&cluster| &members[cluster]).map(|&row_ix| self.rows.row(row_ix));
+            let parcel = Parcel::seal(&Clusters {
+                sizes: clusters.iter().map(|&cluster| (self.ids[cluster], members[cluster].len() as u64)).collect(),
+                gaps: clusters.iter().flat_map(|&cluster| self.gaps(&members[cluster])).collect(),
+                rows: RowList::of(rows),
+            });
+            (receiver, parcel)
+        };
+        let parcels = by_receiver.into_iter().map(seal).collect();
+        self.keep(&staying);
+        parcels
+    }
+
+    fn gaps(&self, rows: &[usize]) -> Vec<u64> {
+        let mut before = 0;
+        let gap = |&row_ix: &usize| self.places[row_ix] - std::mem::replace(&mut before, self.places[row_ix]);
+        rows.iter().map(gap).collect()
+    }
+
+    /// Keeps these rows only, in memory of their own; clusters without rows are forgotten.
+    fn keep(&mut self, staying: &[usize]) {
+        let rows = RowList::of(staying.iter().map(|&row_ix| self.rows.row(row_ix)));
+        let table = rows.into_table(self.rows.n_columns(), self.rows.is_counts()).expect("rows that were rows before");
+        self.rows = Shard::of_table(table);
+        self.places = staying.iter().map(|&row_ix| self.places[row_ix]).collect();
+        let mut numbers = HashMap::new();
+        let mut ids = Vec::new();
+        let labels = staying.iter().map(|&row_ix| match self.labels[row_ix] {
+            UNASSIGNED => UNASSIGNED,
+            label => *numbers.entry(label).or_insert_with(|| {
+                ids.push(self.ids[label as usize]);
+                ids.len() as u32 - 1
+            }),
+        });
+        self.labels = labels.collect();
+        self.ids = ids;
+    }
+
+    /// Takes clusters in, and puts all rows in the order of the input again.
+    pub(super) fn take_in(&mut self, parcels: &[Parcel]) -> Result<()> {
+        if parcels.is_empty() {
+            return Ok(());
+        }
+        let broken = |what: &str| InputError::new(format!("a broken frame: {what}"));
+        let mut sources = vec![self.rows.clone()];
+        // place in the input, source, row of the source, label
+        let own = self.places.iter().zip(&self.labels).enumerate();
+        let mut seats: Vec<(u64, usize, usize, u32)> =
+            own.map(|(row_ix, (&place, &label))| (place, 0, row_ix, label)).collect();
+        let mut numbers: HashMap<ComponentId, u32> = self.ids.iter().copied().zip(0..).collect();
+        for parcel in parcels {
+            let clusters = parcel.open()?;
+            let places = clusters.places(self.n_rows).ok_or_else(|| broken("clusters without all their rows"))?;
+            let labels: Vec<u32> = clusters.sizes.iter().map(|(id, _)| self.number(*id, &mut numbers)).collect();
+            let table = clusters.rows.into_table(self.rows.n_columns(), self.rows.is_counts());
+            let rows = Shard::of_table(table.ok_or_else(|| broken("rows of other columns"))?);
+            if rows.n_rows() != places.len() {
+                return Err(broken("as many places as rows").into());
+            }
+            let seat =
+                |(row_ix, (place, cluster)): (usize, (u64, usize))| (place, sources.len(), row_ix, labels[cluster]);
+            seats.extend(places.into_iter().enumerate().map(seat));
+            sources.push(rows);
+        }
+        seats.sort_unstable();
+        if !seats.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(broken("a row that is here already").into());
+        }
+        let rows = RowList::of(seats.iter().map(|&(_, source, row_ix, _)| sources[source].row(row_ix)));
+        let table = rows.into_table(self.rows.n_columns(), self.rows.is_counts()).expect("rows that were rows before");
+        self.rows = Shard::of_table(table);
+        self.places = seats.iter().map(|seat| seat.0).collect();
+        self.labels = seats.iter().map(|seat| seat.3).collect();
+        Ok(())
+    }
+
+    /// The number of a cluster, a new one where it has none. Parts of one cluster may come from several workers when a run begins with labels.
+    fn number(&mut self, id: ComponentId, numbers: &mut HashMap<ComponentId, u32>) -> u32 {
+        *numbers.entry(id).or_insert_with(|| {
+            self.ids.push(id);
+            self.ids.len() as u32 - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{CountTable, Row, Table};
+
+    fn id(number: u64) -> ComponentId {
+        ComponentId { epoch: 0, number }
+    }
+
+    fn documents(first: u32) -> Shard {
+        let mut table = CountTable::new(9);
+        (0..4).for_each(|row| table.push_row([(row, first + 1), (row + 3, 1)]));
+        Shard::of_table(Table::Counts(table))
+    }
+
+    fn numbers(first: u32) -> Shard {
+        Shard::of_table(Table::from_f32(1, (0..4).map(|row| (first + row) as f32).collect()))
+    }
+
+    #[test]
+    fn clusters_that_travel_there_and_back_are_as_they_were() {
+        for rows in [documents, numbers] {
+            let mut a = Held::new(rows(0), 0, vec![0, 1, 0, 2], vec![id(1), id(2), id(3)], 8);
+            let mut b = Held::new(rows(4), 4, vec![0, 0, 0, 0], vec![id(4)], 8);
+            let [before_a, before_b] = [&a, &b].map(|held| held.rows.clone());
+            let mut parcels = a.send_away(&[1, 0, 1], 0);
+            assert_eq!((a.places.as_slice(), a.ids.as_slice()), ([1].as_slice(), [id(2)].as_slice()));
+            let (receiver, parcel) = parcels.pop().unwrap();
+            assert_eq!((receiver, parcels.len()), (1, 0), "one parcel a receiver");
+            b.take_in(&[parcel]).unwrap();
+            assert_eq!(b.places, [0, 2, 3, 4, 5, 6, 7]);
+            let names: Vec<ComponentId> = b.labels.iter().map(|&label| b.ids[label as usize]).collect();
+            assert_eq!(names, [id(1), id(1), id(3), id(4), id(4), id(4), id(4)]);
+            assert!(b.rows.rows().skip(3).eq(before_b.rows()));
+            let workers: Vec<ShardId> = b.ids.iter().map(|id| u32::from(id.number == 4)).collect();
+            let parcels: Vec<Parcel> = b.send_away(&workers, 1).into_iter().map(|(_, parcel)| parcel).collect();
+            a.take_in(&parcels).unwrap();
+            assert_eq!(a.places, [0, 1, 2, 3]);
+            assert!(a.rows.rows().eq(before_a.rows()) && b.rows.rows().eq(before_b.rows()));
+        }
+    }
+
+    #[test]
+    fn a_row_that_comes_twice_and_rows_of_other_columns_are_refused() {
+        let mut a = Held::new(numbers(0), 0, vec![0; 4], vec![id(1)], 8);
+        let mut b = Held::new(numbers(4), 4, vec![0; 4], vec![id(2)], 8);
+        let (_, parcel) = a.send_away(&[1], 0).pop().unwrap();
+        assert_eq!(a.rows.n_rows(), 0);
+        let twice = b.take_in(&[parcel.clone(), parcel.clone()]).unwrap_err();
+        assert!(twice.to_string().contains("here already"), "{twice}");
+        let mut wide = Held::new(Shard::of_table(Table::from_f64(3, vec![])), 0, vec![], vec![], 8);
+        assert!(wide.take_in(std::slice::from_ref(&parcel)).is_err());
+        let mut of_a_shorter_input = Held { n_rows: 3, ..Held::new(numbers(4), 4, vec![0; 4], vec![id(2)], 8) };
+        assert!(of_a_shorter_input.take_in(&[parcel]).is_err());
+        assert_eq!(b.rows.row(0), Row::F32(&[4.0]));
+    }
+}

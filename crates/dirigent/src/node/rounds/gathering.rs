@@ -1,0 +1,120 @@
+//! A coordinator's workers: their hellos, the plan made of them, and whose push is awaited.
+
+use std::collections::BTreeMap;
+
+use crate::consolidate::ShardId;
+use crate::error::Result;
+use crate::family::Conjugate;
+use crate::message::codec::{Message, encode};
+use crate::message::{Hello, Plan, Stamp};
+use crate::node::slice::members::{Members, Verdict};
+use crate::node::{Address, Frame, Outbox, SliceCoordinatorOptions};
+use crate::sweep::Kernel;
+
+/// The workers of a coordinator, and the plan they all have.
+pub(in crate::node) struct Gathering<P> {
+    n_workers: u32,
+    /// Workers that have said hello, before the plan.
+    hellos: BTreeMap<ShardId, Hello>,
+    plan: Option<Plan>,
+    members: Members<P>,
+}
+
+impl<P> Gathering<P> {
+    /// Waits for the hellos of so many workers.
+    pub(in crate::node) fn new(n_workers: u32) -> Self {
+        Self { n_workers, hellos: BTreeMap::new(), plan: None, members: Members::new(0..n_workers, 0) }
+    }
+
+    /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
+    pub(in crate::node) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+        // above whatever the one before can have handed out
+        let members = Members::new(workers.iter().copied(), n_restarts << 24);
+        Self { n_workers: workers.len() as u32, hellos: BTreeMap::new(), plan: Some(plan), members }
+    }
+
+    pub(in crate::node) fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    pub(in crate::node) fn family(&self) -> &dyn Conjugate {
+        self.plan.as_ref().expect("there is a plan before there are statistics").model.conjugate()
+    }
+
+    /// The length of statistics, once there is a plan.
+    pub(in crate::node) fn stats_len(&self) -> Option<usize> {
+        self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len())
+    }
+
+    pub(in crate::node) fn on_hello(
+        &mut self,
+        stamp: Stamp,
+        hello: Hello,
+        options: &SliceCoordinatorOptions,
+        out: &mut Outbox,
+    ) -> Result<()> {
+        if self.plan.is_some() {
+            self.send_plan(stamp.shard, out);
+            return Ok(());
+        }
+        self.hellos.insert(stamp.shard, hello);
+        if self.hellos.len() == self.n_workers as usize {
+            let hellos = std::mem::take(&mut self.hellos);
+            let surveys = hellos.values().map(|hello| hello.survey.clone());
+            let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
+            let kernel = hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+            self.plan = Some(options.plan(&survey, kernel)?);
+            hellos.into_keys().for_each(|shard| self.send_plan(shard, out));
+        }
+        Ok(())
+    }
+
+    /// Takes in a push; all pushes of the round in worker order, if it was the last that was awaited.
+    pub(in crate::node) fn on_push(
+        &mut self,
+        stamp: Stamp,
+        is_joining: bool,
+        push: P,
+        out: &mut Outbox,
+    ) -> Option<Vec<(Stamp, P)>> {
+        match self.members.on_push(stamp, is_joining, push) {
+            Verdict::Waits => return self.members.take_round(),
+            Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
+            Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
+            Verdict::Nothing => {}
+        }
+        None
+    }
+
+    pub(in crate::node) fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {
+        self.members.answered(stamp, frame.clone(), is_last);
+        out.send(Address::Worker(stamp.shard), frame);
+    }
+
+    /// A worker is gone; all pushes of the round, if only its own was missing.
+    pub(in crate::node) fn lose(&mut self, shard: ShardId) -> Option<Vec<(Stamp, P)>> {
+        self.members.lose(shard);
+        self.members.take_round()
+    }
+
+    /// Whether everyone has had the last answer.
+    pub(in crate::node) fn all_released(&self) -> bool {
+        self.members.all_released()
+    }
+
+    /// Asks everyone to send everything.
+    pub(in crate::node) fn ask_all(&mut self, out: &mut Outbox) {
+        self.members.awaited().into_iter().for_each(|shard| self.send_rejoin(shard, out));
+    }
+
+    fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
+        let stamp = Stamp { shard, incarnation: self.members.new_incarnation(), sequence: 0 };
+        let plan = self.plan.clone().expect("there is a plan");
+        out.send(Address::Worker(shard), encode(stamp, &Message::Plan(plan)));
+    }
+
+    fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {
+        let stamp = Stamp { shard, incarnation: self.members.new_incarnation(), sequence: 0 };
+        out.send(Address::Worker(shard), encode(stamp, &Message::Rejoin));
+    }
+}

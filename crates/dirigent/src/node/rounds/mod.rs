@@ -1,0 +1,14 @@
+//! What the nodes of the baselines SubC and AV have alike.
+//!
+//! All workers in step: hello, plan, then rounds of a push from everyone and an answer to everyone. A coordinator has a [`Gathering`], which knows
+//! its workers, and a [`Progress`], which counts cycles; a worker has a [`Life`]. What is pushed and answered is each method's own.
+
+mod gathering;
+mod life;
+mod progress;
+mod seats;
+
+pub(in crate::node) use self::gathering::Gathering;
+pub(in crate::node) use self::life::Life;
+pub(in crate::node) use self::progress::Progress;
+pub(in crate::node) use self::seats::{assigned, by_final_number, renamed};
