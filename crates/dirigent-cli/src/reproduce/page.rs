@@ -75,7 +75,7 @@ fn add_summary(page: &mut Page, figures: &Figures<'_>) {
         ]);
     }
     section.table(table).paragraph(
-        "CGS's level is the log-joint that every seed of CGS ends above (the mean of its last quarter of cycles); a run is there at its first cycle that reaches it. \
+        "CGS's level is the log-joint that every seed of CGS has reached in its best cycle; a run is there at its first cycle that reaches it. \
          Time of the cluster is that of a simulation: every worker has a processor of its own, a network of 0.2 ms and 10 Gbit/s lies between, and each \
          node is charged the processor time that it takes here. Real time is this machine's, all workers of a simulation one after another.",
     );
