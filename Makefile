@@ -7,7 +7,7 @@ CASES ?= 5000
 export RUSTDOCFLAGS := -D warnings
 
 help:
-	@echo "make test          format, lint, Rust tests, README, licences, text; the seconds of each stage"
+	@echo "make test          format, lint, Rust tests, README, reports in a browser, licences, text; the seconds of each stage"
 	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
 	@echo "make bench         the sweep beside its slow twin and the bare limit"
 	@echo "make bench-counts  instruction counts of the sweep"
@@ -15,7 +15,7 @@ help:
 	@echo "make demo          make data, fit them, print a summary"
 
 test:
-	@MAKE="$(MAKE)" scripts/stages tools format lint rust readme licences text
+	@MAKE="$(MAKE)" scripts/stages tools format lint rust readme browser licences text
 
 # rustup adds what a minimal toolchain lacks; where it cannot, the stages themselves say what is missing
 tools:
@@ -36,6 +36,13 @@ rust:
 
 readme:
 	@$(PYTHON) scripts/run_readme.py
+
+# Chromium is installed where that can be done without asking
+browser:
+	@command -v chromium >/dev/null || ! command -v apt-get >/dev/null || test "$$(id -u)" != 0 || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true
+	@scripts/with "command -v chromium || command -v chromium-browser || command -v google-chrome" "install Chromium" \
+		$(PYTHON) scripts/check_report.py
 
 licences:
 	@$(PYTHON) scripts/check_dependencies.py
@@ -59,4 +66,4 @@ audit:
 demo:
 	cargo run --locked --release -- demo
 
-.PHONY: help test tools format lint rust readme licences text test-long bench bench-counts audit demo
+.PHONY: help test tools format lint rust readme licences browser text test-long bench bench-counts audit demo

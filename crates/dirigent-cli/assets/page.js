@@ -1,9 +1,9 @@
 "use strict";
 // Draws every figure of the page from the JSON beside it. Colours that are names of CSS variables ("--ink") follow the colour scheme.
-const figures = [...document.querySelectorAll("figure[data-plot]")];
+let figures = [];
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 const touch = matchMedia("(pointer: coarse)");
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const narrow = matchMedia("(max-width: 40rem)");
 
 function resolved(value, key, style) {
   if (Array.isArray(value)) return value.map((item) => resolved(item, key, style));
@@ -29,16 +29,20 @@ function themed(layout, style) {
   const base = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 48, r: 12, t: 12, b: 40 },
     font: { color: "--ink", size: 12, family: style.fontFamily }, hoverlabel: hover, xaxis: axis, yaxis: axis,
-    legend: { bgcolor: "rgba(0,0,0,0)", font: { size: 11 } }, dragmode: touch.matches ? false : "zoom",
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: "--soft", activecolor: "--accent" },
+    legend: { bgcolor: "rgba(0,0,0,0)", font: { size: 11 }, y: 0.94 }, dragmode: touch.matches ? false : "zoom", uirevision: "usual",
   };
-  if (innerWidth < 640) base.legend = { ...base.legend, orientation: "h", y: -0.2 };
-  return resolved(over(base, layout), "", style);
+  const merged = over(base, layout);
+  // on a narrow screen a legend would leave no room for the plot; hovering still tells
+  if (narrow.matches) Object.assign(merged, { showlegend: false, height: Math.min(merged.height, 380) });
+  return resolved(merged, "", style);
 }
 
 function draw(figure) {
   const style = getComputedStyle(document.body);
   const { data, layout } = figure.plot;
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  const buttons = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
+  const config = { responsive: true, displaylogo: false, displayModeBar: touch.matches ? false : "hover", modeBarButtons: buttons };
   return Plotly.react(figure.querySelector(".plot"), resolved(data, "", style), themed(layout, style), config);
 }
 
@@ -49,21 +53,26 @@ function choose(group, other) {
     figure.plot = figure.original;
     if (other && other_x) {
       const moved = data.map((trace, ix) => ({ ...trace, x: other_x.values[ix] }));
-      figure.plot = { data: moved, layout: over(layout, { xaxis: { title: { text: other_x.title } } }) };
+      figure.plot = { data: moved, layout: over(layout, { uirevision: "other", xaxis: { title: { text: other_x.title } } }) };
     }
     draw(figure);
   }
 }
 
-function load(figure, plot) {
-  figure.original = figure.plot = plot;
+// Reads the figures of the page and draws them; the document says how many are drawn.
+async function start() {
+  figures = [...document.querySelectorAll("figure[data-plot]")];
+  for (const figure of figures) figure.original = figure.plot = JSON.parse(document.getElementById(figure.dataset.plot).textContent);
+  for (const choice of document.querySelectorAll(".choice")) {
+    choice.hidden = false;
+    choice.addEventListener("change", (event) => choose(choice.parentElement, event.target.value === "other"));
+  }
+  await drawAll();
+  document.documentElement.dataset.drawn = figures.length;
 }
 
-for (const figure of figures) load(figure, JSON.parse(document.getElementById(figure.dataset.plot).textContent));
 const drawAll = () => Promise.all(figures.map(draw));
-for (const choice of document.querySelectorAll(".choice")) {
-  choice.hidden = false;
-  choice.addEventListener("change", (event) => choose(choice.parentElement, event.target.value === "other"));
-}
-scheme.addEventListener("change", drawAll);
-drawAll().then(() => document.documentElement.dataset.drawn = figures.length);
+for (const change of [scheme, narrow]) change.addEventListener("change", drawAll);
+// what was hidden while it was drawn has no width yet
+document.addEventListener("toggle", (event) => event.target.querySelectorAll(".plot").forEach((plot) => Plotly.Plots.resize(plot)), true);
+const started = start();

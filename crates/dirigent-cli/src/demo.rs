@@ -15,8 +15,10 @@ use crate::args::DemoArgs;
 use crate::console::grouped;
 use crate::fit::{create_run_dir, describe_model, new_record};
 use crate::job::{self, Job};
+use crate::watch::Watch;
 
 pub(crate) fn run(args: &DemoArgs) -> Result<()> {
+    Watch::check(args.output.watch.as_deref())?;
     let console = args.output.console();
     let law = MixtureLaw { n_rows: MixtureLaw::synthetic().n_rows / 10, ..MixtureLaw::synthetic() };
     let (rows, clusters) = (grouped(law.n_rows as u64), law.n_clusters);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dirigent::io::labels::read_labels;
-use dirigent::io::{DataSet, Selection};
+use dirigent::io::{DataSet, Selection, read_vocabulary};
 use dirigent::method::cgs::Draws;
 use dirigent::method::{MethodOptions, pilot};
 use dirigent::model::{Choice, ColumnFamily, FamilyName, Model, ModelOptions};
@@ -19,6 +19,7 @@ use crate::choose;
 use crate::console::{Console, grouped};
 use crate::job::{self, Job};
 use crate::point;
+use crate::watch::Watch;
 
 /// Cycles after which a chain that has not settled is given up.
 const MAX_CYCLES: u64 = 1000;
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<()> {
 pub(crate) fn check(args: &FitArgs) -> Result<()> {
     choose::check(args)?;
     point::check(&args.run)?;
+    Watch::check(args.output.watch.as_deref())?;
     plan_draws(&args.run)?;
     Kernel::choose(&args.run.kernel).map(|_| ())
 }
@@ -73,6 +75,7 @@ impl Input {
         let mut model_options = args.model.options();
         let selection = selection(args, &model_options);
         let data = open(args, &selection, &model_options, console)?;
+        let data = with_vocabulary(args, data)?;
         let transform = prepare(args, &data, console)?;
         let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
         (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
@@ -241,6 +244,18 @@ fn open(args: &FitArgs, selection: &Selection, options: &ModelOptions, console: 
         ));
     }
     Ok(data)
+}
+
+/// The rows, with the words of `--vocab` as the names of their columns.
+fn with_vocabulary(args: &FitArgs, data: DataSet) -> Result<DataSet> {
+    let Some(path) = &args.vocab else { return Ok(data) };
+    if !data.is_counts() || data.column_names().is_some() {
+        let what = if data.is_counts() { "these have names already" } else { "these rows are not word counts" };
+        let error = InputError::new(format!("--vocab names the columns of word counts, and {what}"));
+        return Err(error.hint("leave --vocab out").into());
+    }
+    let words = read_vocabulary(path, data.n_columns())?;
+    Ok(data.with_column_names(words))
 }
 
 /// The columns to read; those that are to be categorical are text.

@@ -25,6 +25,7 @@ use crate::args::OutputArgs;
 use crate::point;
 use crate::progress::Progress;
 use crate::report;
+use crate::watch::Watch;
 
 /// What is fitted, and how.
 pub(crate) struct Job<'a> {
@@ -52,6 +53,10 @@ struct Told {
 pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, output: &OutputArgs) -> Result<()> {
     record.command.clone_from(&output.command);
     run_dir.write_record(&record)?;
+    let watch = output.watch.as_ref().map(|address| Watch::start(address, run_dir.path())).transpose()?;
+    if let Some(watch) = &watch {
+        output.console().say(format_args!("watch: {}", watch.url()));
+    }
     let told = match fill(job, run_dir, record.data.fitted_columns(), output) {
         Ok(told) => told,
         Err(error) => {
@@ -67,7 +72,11 @@ pub(crate) fn run(job: &Job<'_>, run_dir: &RunDir, mut record: RunRecord<'_>, ou
     run_dir.write_record(&record)?;
     record.warnings.iter().for_each(|warning| output.console().say(format_args!("warning: {warning}")));
     let report = if output.no_report { None } else { written_report(run_dir.path(), output) };
-    print(&record, run_dir.path(), report.as_deref(), output)
+    print(&record, run_dir.path(), report.as_deref(), output)?;
+    if let Some(watch) = watch {
+        watch.finish();
+    }
+    Ok(())
 }
 
 /// The report. A run is no less finished because its report could not be written.

@@ -17,7 +17,9 @@ mod predict;
 mod progress;
 mod report;
 mod reproduce;
+mod shell;
 mod synth;
+mod watch;
 
 use std::ffi::OsString;
 
@@ -61,5 +63,7 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Reproduce(args) => reproduce::run(args),
         Command::Info(args) => info::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }

@@ -10,6 +10,7 @@ use dirigent::io::RowPair;
 /// The run must have been fitted with --draws. Prints the share of draws with each number of clusters K, its mean, mode and 90 % interval and,
 /// for pairs of rows, the share of draws that put them into one cluster. Rows are counted from 0, as in labels.csv.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dirigent draws runs/points-1\n  dirigent draws runs/points-1 --pair 0,17 --json")]
 pub(crate) struct DrawsArgs {
     /// A run folder with draws.npy
     #[arg(value_name = "RUN")]

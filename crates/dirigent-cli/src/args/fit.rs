@@ -14,9 +14,17 @@ use super::{EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 ///
 /// The run folder gets run.json (settings as used and a summary), trace.csv (a line a cycle, while the run goes on), labels.npy,
 /// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), draws.npy with --draws, workers.csv, and the model itself for
-/// `dirigent predict` (model.json, components.npz).
+/// `dirigent predict` (model.json, components.npz), a sample of rows (sample.npz), and report.html, a page to look at.
 /// Labels are the most probable component of each row under the final model, numbered by falling size, or what --point asks for.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dirigent fit measurements.csv --label-column species
+  dirigent fit points.npy --sigma 1 --alpha 1 --out run --watch
+  dirigent fit documents/docword.txt.gz --vocab documents/vocab.txt
+  dirigent fit points.npy --draws 100 --chains 4 --point vi
+  dirigent fit points.npy --quiet --json
+
+Exit code 0: done, 1: the run failed, 2: wrong usage or input.")]
 pub(crate) struct FitArgs {
     /// Data: .npy, .csv, .tsv or docword*.txt, also .gz; several files or a folder are one set, in the given order
     #[arg(required = true, value_name = "DATA")]
@@ -28,6 +36,9 @@ pub(crate) struct FitArgs {
     /// The true labels, to measure against: .npy, or a text file with one label a line
     #[arg(long, value_name = "LABELS", help_heading = "Data", conflicts_with = "label_column")]
     pub(crate) truth: Option<PathBuf>,
+    /// The words behind the columns of word counts, one a line; kept in the model, and told in the report
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub(crate) vocab: Option<PathBuf>,
     /// Give every column mean 0 and standard deviation 1; predict does the same to its rows
     #[arg(long, help_heading = "Data")]
     standardize: bool,

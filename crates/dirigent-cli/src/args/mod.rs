@@ -7,6 +7,7 @@ mod method;
 mod predict;
 mod report;
 mod reproduce;
+mod shell;
 mod synth;
 
 use std::ffi::OsString;
@@ -22,16 +23,23 @@ pub(crate) use self::method::{MethodArgs, SwitchArg};
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::reproduce::ReproduceArgs;
+pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
 use crate::console::{Console, Talk};
 
 /// Clusters rows without being told the number of clusters: Dirichlet-process mixture models.
 #[derive(Debug, Parser)]
-#[command(name = "dirigent", version, arg_required_else_help = true)]
-#[command(
-    after_help = "stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input."
-)]
+#[command(name = "dirigent", version, arg_required_else_help = true, max_term_width = 120)]
+#[command(after_help = "Examples:
+  dirigent demo                                   make data, fit them, write a report
+  dirigent fit measurements.csv                   into runs/measurements-1, with a report to look at
+  dirigent fit points.npy --watch                 the same, watched in a browser while it runs
+  dirigent report runs/measurements-1             write its report again
+  dirigent predict runs/measurements-1 more.csv   labels for other rows
+
+stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input.
+Colours of messages follow NO_COLOR and the terminal. `dirigent completions SHELL` and `dirigent man` are for your shell.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -62,6 +70,8 @@ pub(crate) enum Command {
     Reproduce(Box<ReproduceArgs>),
     Info(InfoArgs),
     Demo(DemoArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -114,6 +124,9 @@ pub(crate) struct OutputArgs {
     /// Write no report.html
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Show the report while the run goes on: a page for this machine's browser, whose address is told [default address: 127.0.0.1, any free port]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0", conflicts_with = "quiet")]
+    pub(crate) watch: Option<String>,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -133,6 +146,7 @@ pub(crate) struct OutputArgs {
 /// Prints one JSON object: vi (variation of information, nats), ari (adjusted Rand index), nmi (normalised mutual information), and
 /// k_a, k_b (the numbers of clusters).
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  dirigent eval runs/points-1/labels.npy points/labels.npy")]
 pub(crate) struct EvalArgs {
     /// Labels: .npy, or a text file with one label a line
     #[arg(value_name = "LABELS_A")]
@@ -144,6 +158,7 @@ pub(crate) struct EvalArgs {
 
 /// Describe a data set or a run folder.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dirigent info measurements.csv\n  dirigent info runs/measurements-1 --json")]
 pub(crate) struct InfoArgs {
     /// Data files or a folder of them, or one run folder
     #[arg(required = true, value_name = "DATA|RUN")]
@@ -159,6 +174,7 @@ pub(crate) struct InfoArgs {
 ///
 /// 14,100 points of the plane in 50 overlapping clusters, fitted by exact collapsed Gibbs sampling with sigma 1, sigma0 10, alpha 1.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dirigent demo\n  dirigent demo --out first --json")]
 pub(crate) struct DemoArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,

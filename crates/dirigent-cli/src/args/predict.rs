@@ -12,6 +12,9 @@ use crate::console::{Console, Talk};
 /// Columns are found by name where the model and the data have names, in any order, and else by number. The label is the most probable
 /// of the clusters there are, as in labels.npy; certainty is its probability among them. Rows are counted from 0.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dirigent predict runs/points-1 more.npy > labels.csv\n  dirigent predict runs/points-1 more.npy --proba --out probabilities.npy"
+)]
 pub(crate) struct PredictArgs {
     /// The run folder
     #[arg(value_name = "RUN")]

@@ -13,6 +13,9 @@ use clap::{Args, ValueEnum, value_parser};
 ///
 /// Writes data.npy, centres.npy and labels.npy, or docword.txt.gz, vocab.txt and labels.npy; and synth.json, the law.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dirigent synth synthetic --out points\n  dirigent synth nyt --rows 2000 --clusters 20 --out documents"
+)]
 pub(crate) struct SynthArgs {
     /// Which set
     pub(crate) set: SetArg,

@@ -8,7 +8,7 @@ use super::card::{Bar, Card};
 use super::colours::colour;
 use super::features::{Feature, Features, Kind, column_name, level_name, words_of};
 use super::sample::Sample;
-use super::words::{counted, number, percent};
+use super::words::{counted, number, percent, rough};
 
 /// Clusters that get a card.
 pub(crate) const MOST_CARDS: usize = 50;
@@ -16,6 +16,8 @@ pub(crate) const MOST_CARDS: usize = 50;
 const MOST_BARS: usize = 8;
 /// Columns of an example row.
 const MOST_CELLS: usize = 6;
+/// Words of an example document.
+const MOST_WORDS: usize = 8;
 
 /// The cards of the largest clusters.
 pub(crate) fn cards(fitted: &FittedModel, features: &Features, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
@@ -76,7 +78,7 @@ fn value_of(feature: &Feature, value: f64, sd: Option<f64>) -> String {
     match feature.kind {
         Kind::Ones | Kind::Level(_) | Kind::Word => format!("{} (all: {})", percent(value), percent(feature.overall)),
         Kind::Number | Kind::Count => match sd {
-            Some(sd) => format!("{} ± {} (all: {})", number(value), number(sd), number(feature.overall)),
+            Some(sd) => format!("{} ± {} (all: {})", number(value), rough(sd), number(feature.overall)),
             None => format!("{} (all: {})", number(value), number(feature.overall)),
         },
     }
@@ -99,7 +101,7 @@ fn telling_words(fitted: &FittedModel, shown: &Features, cluster: usize) -> Vec<
     }
     let word = |&(ix, score): &(usize, f64)| {
         let (feature, share) = (&shown.features[ix], shown.values[cluster][ix]);
-        (feature.name.clone(), share, number(share / feature.overall), score / largest)
+        (feature.name.clone(), share, rough(share / feature.overall), score / largest)
     };
     order.iter().map(word).collect()
 }
@@ -147,7 +149,7 @@ pub(crate) fn example(fitted: &FittedModel, row: Row<'_>) -> String {
                 let name = column_name(fitted, *word as usize);
                 if *count > 1 { format!("{name} × {count}") } else { name }
             };
-            let words: Vec<String> = entries.iter().take(2 * MOST_CELLS).map(word).collect();
+            let words: Vec<String> = entries.iter().take(MOST_WORDS).map(word).collect();
             let more = if entries.len() > words.len() { ", …" } else { "" };
             return if words.is_empty() { "no words".to_owned() } else { words.join(", ") + more };
         }

@@ -58,8 +58,8 @@ fn plot(lines: &[Line<'_>], column: &str, title: &str, caption: &str) -> Option<
     if lines.len() > 1 {
         table.columns.insert(0, "line".to_owned());
     }
-    let (mut traces, mut seconds_of, mut shown): (Vec<Value>, Vec<Vec<f64>>, Vec<f64>) = Default::default();
-    let mut is_constant = true;
+    let (mut traces, mut seconds_of): (Vec<Value>, Vec<Vec<f64>>) = Default::default();
+    let (mut is_constant, mut late, mut highest) = (true, Vec::new(), f64::NEG_INFINITY);
     for line in lines {
         let points = line.points(column);
         is_constant &= points.iter().all(|point| point[2] == points[0][2]);
@@ -77,21 +77,24 @@ fn plot(lines: &[Line<'_>], column: &str, title: &str, caption: &str) -> Option<
         }));
         seconds_of.push(thinned.iter().map(|point| point[1]).collect());
         // where the first cycles are far below, they are left out of sight
-        shown.extend(points.iter().skip(points.len() / 10).map(|point| point[2]));
+        late.extend(points.iter().skip(points.len() / 10).map(|point| point[2]));
+        highest = points.iter().fold(highest, |highest, point| highest.max(point[2]));
     }
     // an α that was given is no curve
-    if shown.is_empty() || column == "alpha" && is_constant {
+    if late.is_empty() || column == "alpha" && is_constant {
         return None;
     }
     let last = lines.iter().filter_map(|line| line.points(column).last().map(|point| number(point[2])));
     let alt = format!("{title} over the cycles of the run; it ends at {}.", last.collect::<Vec<_>>().join(", "));
     let mut plot = Plot::new(title, alt, traces, ["cycle", ""]).caption(caption).table(table.cut(MOST_LINES));
     plot.other_x = Some(OtherX { usual: "cycles", title: "seconds", values: seconds_of });
-    plot = plot.layout(json!({"hovermode": "x unified", "showlegend": lines.len() > 1}));
+    plot = plot.layout(
+        json!({"hovermode": "x unified", "showlegend": lines.len() > 1, "legend": {"orientation": "h", "y": -0.25}}),
+    );
     if column == "log_joint" {
-        let (low, high) = range(&shown);
-        let space = 0.06 * (high - low).max(1e-9 * high.abs()).max(1e-9);
-        plot = plot.layout(json!({"yaxis": {"range": [low - space, high + space]}}));
+        let low = late.iter().copied().fold(highest, f64::min);
+        let space = 0.06 * (highest - low).max(1e-9 * highest.abs()).max(1e-9);
+        plot = plot.layout(json!({"yaxis": {"range": [low - space, highest + space]}}));
         plot.caption += " The first tenth of the cycles may lie below the picture: a double click shows it.";
     } else {
         plot = plot.layout(json!({"yaxis": {"rangemode": "tozero"}}));
@@ -119,11 +122,6 @@ fn thinned(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     let step = points.len().div_ceil(MOST_POINTS).max(1);
     let last = points.len().saturating_sub(1);
     points.iter().enumerate().filter(|(ix, _)| ix % step == 0 || *ix == last).map(|(_, point)| *point).collect()
-}
-
-/// The smallest and the largest.
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ struct Layout {
     caption: String,
 }
 
-/// The map; nothing where there is no sample and nothing else to draw.
+/// The map. Without a sample it shows the clusters alone. `words` are the telling words of each, for documents.
 pub(crate) fn plot(fitted: &FittedModel, features: &Features, sample: Option<&Sample>, words: &[String]) -> Plot {
     let layout = match &fitted.model {
         Model::Multinomial(_) => Layout::of_plane(features, None),
@@ -120,7 +120,7 @@ impl Layout {
             axis.iter().zip(features.features.iter().map(|feature| feature.sd)).map(scaled).collect()
         };
         let axis = |ix: usize| format!("axis {} ({} of what sets clusters apart)", ix + 1, percent(plane.shares[ix]));
-        let along = |ix: usize| format!("Axis {}: {}.", ix + 1, loadings(features, &plane.axes[ix]));
+        let along = |ix: usize| format!("Along axis {}: {}.", ix + 1, loadings(features, &plane.axes[ix]));
         Self {
             centres: points.iter().map(|point| plane.place(point)).collect(),
             rows: rows.iter().map(|row| plane.place(row)).collect(),
@@ -135,17 +135,15 @@ impl Layout {
 fn loadings(features: &Features, axis: &[f64]) -> String {
     let mut order: Vec<usize> = (0..axis.len()).collect();
     order.sort_by(|&a, &b| axis[b].abs().total_cmp(&axis[a].abs()).then(a.cmp(&b)));
-    let words: Vec<String> = order
-        .iter()
-        .take(3)
-        .filter(|&&ix| axis[ix].abs() > 0.05)
-        .map(|&ix| format!("{} {}", if axis[ix] > 0.0 { "more" } else { "less" }, features.features[ix].name))
-        .collect();
-    if words.is_empty() {
-        "many features, a little each".to_owned()
-    } else {
-        format!("to the end {}", words.join(", "))
-    }
+    order.truncate(4);
+    let of_sign = |word: &str, is_meant: fn(f64) -> bool| {
+        let names: Vec<&str> =
+            order.iter().filter(|&&ix| is_meant(axis[ix])).map(|&ix| features.features[ix].name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
+    };
+    let parts = [of_sign("more", |x| x > 0.05), of_sign("less", |x| x < -0.05)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "a little of everything".to_owned() } else { parts.join("; ") }
 }
 
 fn points(layout: &Layout, sample: &Sample, k: usize) -> Vec<Value> {
@@ -241,7 +239,7 @@ fn numbers(layout: &Layout) -> Value {
         "type": "scatter", "mode": "text", "showlegend": false, "hoverinfo": "skip",
         "x": named.iter().map(|centre| rounded(centre[0], 5)).collect::<Vec<_>>(), "y": named.iter().map(|centre| rounded(centre[1], 5)).collect::<Vec<_>>(),
         "text": (0..named.len()).map(|cluster| format!("<b>{cluster}</b>")).collect::<Vec<_>>(),
-        "textfont": {"color": "--ink", "size": 13},
+        "textfont": {"color": "--ink", "size": 13, "shadow": "auto"},
     })
 }
 

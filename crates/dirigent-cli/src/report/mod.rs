@@ -30,6 +30,7 @@ use dirigent::{InputError, Result};
 use self::run::Run;
 use crate::args::ReportArgs;
 use crate::console::Console;
+use crate::info_run;
 
 /// The report in a run folder.
 pub(crate) const FILE: &str = "report.html";
@@ -55,6 +56,25 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
         }
     }
     Console::default().print(out.display())
+}
+
+/// The page that follows a run.
+pub(crate) fn live_page(run: &Path) -> Result<String> {
+    let version = version(run);
+    Ok(one::page(Run::read(run)?)?.following(version).render())
+}
+
+/// What has changed on that page, and whether the run has ended.
+pub(crate) fn live_main(run: &Path) -> Result<(String, bool)> {
+    let is_over = !version(run).starts_with("running");
+    Ok((one::page(Run::read(run)?)?.render_main(), is_over))
+}
+
+/// How far a run is, in a word that changes when it moves on.
+pub(crate) fn version(run: &Path) -> String {
+    let status = info_run::read(&run.join("run.json")).ok();
+    let status = status.as_ref().and_then(|record| words::text(record, "/status")).unwrap_or("running").to_owned();
+    format!("{status} {}", run::NumberTable::read(&run.join("trace.csv")).n_rows)
 }
 
 /// Writes the report of a run into its folder.

@@ -2,7 +2,7 @@
 
 use dirigent::Result;
 use dirigent::run_dir::FittedModel;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cards::{self, MOST_CARDS};
 use super::certainty::Labels;
@@ -19,6 +19,8 @@ use crate::console::grouped;
 
 /// Bars of the plot of sizes; beyond, a line is drawn.
 const MOST_BARS: usize = 400;
+/// Cards that need not be opened.
+const OPEN_CARDS: usize = 9;
 
 /// The page. Takes the sample out of the run.
 pub(crate) fn page(mut run: Run) -> Result<Page> {
@@ -69,7 +71,7 @@ fn add_clusters(page: &mut Page, fitted: &FittedModel, sample: Option<&Sample>) 
             grouped(k as u64)
         ));
     }
-    section.cards(cards::cards(fitted, &features, shown, sample));
+    section.cards(cards::cards(fitted, &features, shown, sample), OPEN_CARDS);
 }
 
 fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {
@@ -99,7 +101,10 @@ fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {
         .caption(caption)
         .table(table.cut(1000))
         .wide(240);
-    plot.layout(json!({"yaxis": axis, "bargap": 0.08}))
+    // a handful of bars should not look like walls
+    let range = if k < 12 { json!([-0.6, 11.6]) } else { Value::Null };
+    let ticks = if k <= 40 { json!(1) } else { Value::Null };
+    plot.layout(json!({"yaxis": axis, "bargap": 0.08, "xaxis": {"range": range, "dtick": ticks}}))
 }
 
 fn add_certainty(page: &mut Page, run: &Run, sample: Option<&Sample>) {

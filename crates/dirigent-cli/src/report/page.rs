@@ -18,6 +18,7 @@ use super::plot::Plot;
 const PLOTLY: &[u8] = include_bytes!("../../assets/plotly-basic.min.js.gz");
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
+const WATCH: &str = include_str!("../../assets/watch.js");
 
 /// A page.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub(crate) struct Page {
     lead: String,
     sections: Vec<Section>,
     footer: String,
+    /// Of a page that follows a run: how far the run is.
+    version: Option<String>,
 }
 
 /// A part of a page, under a heading.
@@ -41,7 +44,7 @@ enum Block {
     Facts(Vec<Fact>),
     Table(Table),
     Plots(Vec<Plot>),
-    Cards(Vec<Card>),
+    Cards(Vec<Card>, usize),
     Notes(Vec<String>),
     Code(String),
 }
@@ -68,7 +71,7 @@ impl Page {
     /// A page with a title and a sentence that says what it is about.
     pub(crate) fn new(title: impl Into<String>, lead: impl Into<String>) -> Self {
         let footer = concat!("Written by dirigent ", env!("CARGO_PKG_VERSION"), ". Plots by plotly.js (MIT licence).");
-        Self { title: title.into(), lead: lead.into(), sections: Vec::new(), footer: footer.to_owned() }
+        Self { title: title.into(), lead: lead.into(), sections: Vec::new(), footer: footer.to_owned(), version: None }
     }
 
     /// Begins a section.
@@ -82,30 +85,64 @@ impl Page {
         write_file(path, |file| file.write_all(self.render().as_bytes()))
     }
 
+    /// The same page, following a run that is so far; [`Page::render_main`] gives it what comes.
+    #[must_use]
+    pub(crate) fn following(mut self, version: String) -> Self {
+        self.version = Some(version);
+        self
+    }
+
     /// The whole document.
     pub(crate) fn render(&self) -> String {
         let mut html = String::with_capacity(1 << 21);
-        let (title, lead) = (escaped(&self.title), escaped(&self.lead));
         html.push_str("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-        html.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
-        html.push_str("script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:\">");
+        let requests = if self.version.is_some() { "; connect-src 'self'" } else { "" };
+        let _ = write!(
+            html,
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; \
+             style-src 'unsafe-inline'; img-src data: blob:{requests}\">"
+        );
         html.push_str("<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">");
-        let _ = write!(html, "<title>{title}</title><style>{STYLE}</style></head>\n<body>");
-        html.push_str("<a class=\"skip\" href=\"#content\">Skip to the content</a>");
-        let _ = write!(html, "<header><h1>{title}</h1><p>{lead}</p>");
-        self.render_contents(&mut html);
-        html.push_str("</header>\n<main id=\"content\">");
-        let mut n_plots = 0;
-        for (ix, section) in self.sections.iter().enumerate() {
-            section.render(ix + 1, &mut n_plots, &mut html);
+        let _ = writeln!(html, "<title>{}</title><style>{STYLE}</style></head>", escaped(&self.title));
+        match &self.version {
+            Some(version) => html.push_str(&format!("<body data-version=\"{}\">", escaped(version))),
+            None => html.push_str("<body>"),
         }
-        let _ = write!(html, "</main>\n<footer><p>{}</p></footer>\n", escaped(&self.footer));
-        if n_plots > 0 {
+        html.push_str("<a class=\"skip\" href=\"#content\">Skip to the content</a>");
+        let n_plots = self.render_into(&mut html);
+        let _ = writeln!(html, "<footer><p>{}</p></footer>", escaped(&self.footer));
+        if n_plots > 0 || self.version.is_some() {
             let _ = write!(html, "<script>{}</script>\n<script>{SCRIPT}</script>\n", plotly());
+        }
+        if self.version.is_some() {
+            let _ = writeln!(html, "<script>{WATCH}</script>");
         }
         html.push_str("</body></html>\n");
         html
+    }
+
+    /// Header and content alone, for a page that is open already.
+    pub(crate) fn render_main(&self) -> String {
+        let mut html = String::new();
+        self.render_into(&mut html);
+        html
+    }
+
+    /// Returns the number of plots.
+    fn render_into(&self, html: &mut String) -> usize {
+        let _ = write!(html, "<header><h1>{}</h1><p>{}</p>", escaped(&self.title), escaped(&self.lead));
+        self.render_contents(html);
+        if self.version.is_some() {
+            html.push_str("<div class=\"live\" role=\"status\">live: the page follows the run</div>");
+        }
+        html.push_str("</header>\n<main id=\"content\">");
+        let mut n_plots = 0;
+        for (ix, section) in self.sections.iter().enumerate() {
+            section.render(ix + 1, &mut n_plots, html);
+        }
+        html.push_str("</main>\n");
+        n_plots
     }
 
     fn render_contents(&self, html: &mut String) {
@@ -141,9 +178,9 @@ impl Section {
         self.push(Block::Plots(plots))
     }
 
-    /// Cards, side by side where there is room.
-    pub(crate) fn cards(&mut self, cards: Vec<Card>) -> &mut Self {
-        self.push(Block::Cards(cards))
+    /// Cards, side by side where there is room; those after the first `shown` are to be opened.
+    pub(crate) fn cards(&mut self, cards: Vec<Card>, shown: usize) -> &mut Self {
+        self.push(Block::Cards(cards, shown))
     }
 
     /// What to be careful about.
@@ -165,14 +202,22 @@ impl Section {
         let heading = escaped(&self.heading);
         let _ = write!(html, "<section id=\"section-{number}\" aria-labelledby=\"heading-{number}\">");
         let _ = write!(html, "<h2 id=\"heading-{number}\">{heading}</h2>");
-        for block in &self.blocks {
-            block.render(n_plots, html);
+        for blocks in self.blocks.chunk_by(|a, b| a.is_table() && b.is_table()) {
+            let is_group = blocks.len() > 1;
+            html.push_str(if is_group { "<div class=\"tables\">" } else { "" });
+            blocks.iter().for_each(|block| block.render(n_plots, html));
+            html.push_str(if is_group { "</div>" } else { "" });
         }
         html.push_str("</section>\n");
     }
 }
 
 impl Block {
+    /// Tables that follow one another stand side by side where there is room.
+    fn is_table(&self) -> bool {
+        matches!(self, Self::Table(_))
+    }
+
     fn render(&self, n_plots: &mut usize, html: &mut String) {
         match self {
             Self::Paragraph(text) => {
@@ -181,11 +226,7 @@ impl Block {
             Self::Facts(facts) => render_facts(facts, html),
             Self::Table(table) => table.render(html),
             Self::Plots(plots) => render_plots(plots, n_plots, html),
-            Self::Cards(cards) => {
-                html.push_str("<div class=\"cards\">");
-                cards.iter().for_each(|card| card.render(html));
-                html.push_str("</div>");
-            }
+            Self::Cards(cards, shown) => render_cards(cards, *shown, html),
             Self::Notes(notes) => {
                 html.push_str("<ul class=\"notes\" role=\"note\">");
                 notes.iter().for_each(|note| {
@@ -197,6 +238,18 @@ impl Block {
                 let _ = write!(html, "<pre tabindex=\"0\"><code>{}</code></pre>", escaped(code));
             }
         }
+    }
+}
+
+fn render_cards(cards: &[Card], shown: usize, html: &mut String) {
+    let (first, rest) = cards.split_at(shown.min(cards.len()));
+    html.push_str("<div class=\"cards\">");
+    first.iter().for_each(|card| card.render(html));
+    html.push_str("</div>");
+    if !rest.is_empty() {
+        let _ = write!(html, "<details class=\"more\"><summary>{} more</summary>", rest.len());
+        render_cards(rest, rest.len(), html);
+        html.push_str("</details>");
     }
 }
 
@@ -250,7 +303,7 @@ mod tests {
     fn the_library_is_the_one_we_say_it_is_and_can_stand_in_a_script() {
         let text = plotly();
         assert_eq!((text.len(), text.lines().nth(1)), (1_191_749, Some("* plotly.js (basic - minified) v4.1.1")));
-        assert!([&*text, SCRIPT].iter().all(|script| !script.contains("</script") && !script.contains("<!--")));
+        assert!([&*text, SCRIPT, WATCH].iter().all(|script| !script.contains("</script") && !script.contains("<!--")));
     }
 
     #[test]
@@ -261,7 +314,7 @@ mod tests {
         let mut page = Page::new(EVIL, EVIL);
         let section = page.section(EVIL);
         section.paragraph(EVIL).facts(vec![Fact::new(EVIL, EVIL, EVIL)]).table(table.clone());
-        section.notes(vec![EVIL.into()]).code(EVIL).cards(vec![Card::new(EVIL, EVIL)]);
+        section.notes(vec![EVIL.into()]).code(EVIL).cards(vec![Card::new(EVIL, EVIL); 2], 1);
         let trace = json!({"type": "bar", "name": EVIL});
         section.plots(vec![Plot::new(EVIL, EVIL, vec![trace], [EVIL, EVIL]).caption(EVIL).table(table)]);
         let html = page.render();

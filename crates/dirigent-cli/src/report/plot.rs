@@ -99,7 +99,7 @@ impl Plot {
         let _ = write!(html, "<figure{wide} data-plot=\"{id}\"><h3>{title}</h3>");
         let _ = write!(
             html,
-            "<div class=\"plot\" role=\"img\" aria-label=\"{alt}\" style=\"min-height:{}px\"></div>",
+            "<div class=\"plot\" role=\"img\" aria-label=\"{alt}\" style=\"--height:{}px\"></div>",
             self.height
         );
         if !self.caption.is_empty() {

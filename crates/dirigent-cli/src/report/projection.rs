@@ -60,9 +60,9 @@ impl Plane {
 /// The direction along which the vectors are longest, with its largest entry positive; the first axis where they have no length.
 fn longest(vectors: &[Vec<f64>], n_features: usize) -> Vec<f64> {
     let zero = || vec![0.0; n_features];
-    // the longest vector is a good beginning: it is never at right angles to all others
-    let first = vectors.iter().max_by(|a, b| dot(a, a).total_cmp(&dot(b, b)));
-    let mut axis = first.cloned().unwrap_or_else(zero);
+    // all of them, each with a weight of its own: a beginning that is hardly ever at right angles to the direction sought
+    let mut axis = zero();
+    vectors.iter().enumerate().for_each(|(ix, vector)| add(&mut axis, 0.1 + (ix as f64 * 0.618_034) % 1.0, vector));
     for _ in 0..ROUNDS {
         let length = dot(&axis, &axis).sqrt();
         if length < 1e-300 {

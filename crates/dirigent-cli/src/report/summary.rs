@@ -27,7 +27,7 @@ pub(crate) fn sentence(run: &Run) -> String {
         |fitted| fitted.model.described().name().to_owned(),
     );
     format!(
-        "{found} {n_rows} of {} ({columns}), by a Dirichlet-process mixture of the family {family}, method {}.",
+        "{found} {n_rows} of {} ({columns}). A Dirichlet-process mixture, family {family}; method {}.",
         run.data_name(),
         method(record)
     )
@@ -60,8 +60,10 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
     facts.push(Fact::new("rows", rows, counted(whole(record, "/data/n_columns").unwrap_or(0), "column")));
     if let Some(log_joint) = summary("log_joint").or_else(|| last("log_joint")) {
         let above = summary("log_joint_truth").map(|truth| log_joint - truth);
-        let note = above.map(|above| {
-            format!("{} {} the true labels", number(above.abs()), if above < 0.0 { "below" } else { "above" })
+        let note = above.map(|above| match above {
+            _ if above.abs() < 0.05 => "that of the true labels".to_owned(),
+            _ if above < 0.0 => format!("{} below the true labels", number(-above)),
+            _ => format!("{} above the true labels", number(above)),
         });
         facts.push(Fact::new("log-joint", number(log_joint), note.unwrap_or_default()));
     }
@@ -69,7 +71,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         let vi = summary("vi_labels").map(|vi| {
             format!("VI {} nats, ARI {}", number(vi), summary("ari_labels").map_or_else(String::new, number))
         });
-        facts.push(Fact::new("agreement with the truth (NMI)", number(nmi), vi.unwrap_or_default()));
+        facts.push(Fact::new("NMI with the truth", number(nmi), vi.unwrap_or_default()));
     }
     if let Some(cycles) = summary("cycles").or_else(|| last("cycle")) {
         let because = text(record, "/summary/stopped_because").map(ended).unwrap_or_default();

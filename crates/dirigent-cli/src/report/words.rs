@@ -6,17 +6,28 @@ use crate::console::grouped;
 
 /// A number for people: four digits that count.
 pub(crate) fn number(x: f64) -> String {
+    digits(x, 4)
+}
+
+/// A number that is only compared with others: two or three digits.
+pub(crate) fn rough(x: f64) -> String {
+    digits(x, if (1.0..100.0).contains(&x.abs()) { 2 } else { 3 })
+}
+
+fn digits(x: f64, n_digits: usize) -> String {
     let size = x.abs();
     match size {
         _ if !x.is_finite() => "–".to_owned(),
         _ if size == 0.0 => "0".to_owned(),
-        _ if size >= 1e7 || size < 1e-4 => format!("{x:.2e}"),
+        _ if !(1e-4..1e7).contains(&size) => format!("{x:.2e}"),
         _ if size >= 1000.0 => {
             let whole = grouped(size.round() as u64);
             if x < 0.0 { format!("\u{2212}{whole}") } else { whole }
         }
         _ => {
-            let decimals = [100.0, 10.0, 1.0, 0.1, 0.01].iter().position(|border| size >= *border).unwrap_or(5) + 1;
+            let borders = [1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001];
+            let n_whole = borders.iter().position(|border| size >= *border).unwrap_or(7);
+            let decimals = (n_digits + n_whole).saturating_sub(4);
             let text = format!("{size:.decimals$}");
             let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
             if x < 0.0 { format!("\u{2212}{short}") } else { short.to_owned() }
@@ -42,7 +53,8 @@ pub(crate) fn counted(n: u64, thing: &str) -> String {
 /// Seconds, for people.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
-        _ if seconds < 100.0 => format!("{} s", number(seconds)),
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 100.0 => format!("{seconds:.0} s"),
         _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
         _ => format!("{:.1} h", seconds / 3600.0),
     }
@@ -72,8 +84,9 @@ mod tests {
         let texts = [0.0, 1.0, -12.345, 0.000_123_4, 4.999_96, 123.456, 98_765.4, -1e9, f64::NAN].map(number);
         let expected = ["0", "1", "\u{2212}12.35", "0.0001234", "5", "123.5", "98,765", "-1.00e9", "–"];
         assert_eq!(texts, expected);
+        assert_eq!([7.319, 42.19, 0.03791, 123.4].map(rough), ["7.3", "42", "0.0379", "123"]);
         assert_eq!([0.0, 0.0002, 0.123, 1.0].map(percent), ["0 %", "< 0.1 %", "12.3 %", "100 %"]);
         assert_eq!((counted(1, "row"), counted(2000, "row")), ("1 row".into(), "2,000 rows".into()));
-        assert_eq!([0.25, 600.0, 9000.0].map(seconds), ["0.25 s", "10 min", "2.5 h"]);
+        assert_eq!([0.25, 12.2, 600.0, 9000.0].map(seconds), ["0.2 s", "12 s", "10 min", "2.5 h"]);
     }
 }

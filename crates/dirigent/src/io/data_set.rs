@@ -143,6 +143,14 @@ impl DataSet {
         self.column_names.as_deref()
     }
 
+    /// The same rows with names for their columns, one each.
+    #[must_use]
+    pub fn with_column_names(mut self, names: Vec<String>) -> Self {
+        assert_eq!(names.len(), self.n_columns(), "a name for every column");
+        self.column_names = Some(names);
+        self
+    }
+
     /// The labels of the label column.
     pub fn truth(&self) -> Option<&Truth> {
         self.truth.as_ref()

@@ -22,6 +22,7 @@ pub(crate) mod source;
 pub mod synthetic;
 #[cfg(test)]
 pub(crate) mod test_files;
+mod vocabulary;
 
 pub use data_set::{DataFile, DataSet};
 pub use draws::read_draws;
@@ -30,3 +31,4 @@ pub use format::Format;
 pub use labels::{Truth, read_labels};
 pub use pairs::{RowPair, read_pairs};
 pub use selection::{Header, Selection};
+pub use vocabulary::read_vocabulary;

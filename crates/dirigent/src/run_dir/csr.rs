@@ -53,3 +53,19 @@ fn entries_of(words: &[i64], counts: &[i64], n_columns: usize) -> Option<Vec<(u3
     }
     Some(entries)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparse_counts_must_be_in_order() {
+        assert_eq!(entries_of(&[0, 3], &[1, 2], 4), Some(vec![(0, 1), (3, 2)]));
+        for (words, counts) in
+            [([3, 0], [1, 2]), ([0, 0], [1, 2]), ([0, 4], [1, 2]), ([-1, 2], [1, 2]), ([0, 3], [0, 2])]
+        {
+            assert_eq!(entries_of(&words, &counts, 4), None, "{words:?} {counts:?}");
+        }
+        assert_eq!(entries_of(&[0], &[1 << 32], 4), None);
+    }
+}

@@ -202,16 +202,6 @@ fn a_folder_without_a_model_says_what_to_do() {
     assert!(error.hint().unwrap().contains("dirigent fit"));
 }
 
-#[test]
-fn sparse_counts_must_be_in_order() {
-    let good = entries_of(&[0, 3], &[1, 2], 4);
-    assert_eq!(good, Some(Sums::Counts(vec![(0, 1), (3, 2), (4, 3)])));
-    for (words, counts) in [([3, 0], [1, 2]), ([0, 0], [1, 2]), ([0, 4], [1, 2]), ([-1, 2], [1, 2]), ([0, 3], [0, 2])] {
-        assert_eq!(entries_of(&words, &counts, 4), None, "{words:?} {counts:?}");
-    }
-    assert_eq!(entries_of(&[0], &[1 << 32], 4), None);
-}
-
 proptest! {
     #[test]
     fn damaged_files_never_panic(

@@ -1,0 +1,199 @@
+use crate::place::Place;
+use serde_json::Value;
+
+const EVIL: &str = "<img src=x onerror=\"alert('1')\"></script><script>alert(1)</script>";
+
+/// The data of every plot of a page, in order.
+fn plots(page: &str) -> Vec<Value> {
+    let parts = page.split("<script type=\"application/json\" id=\"plot-").skip(1);
+    let json = |part: &str| part.split_once('>').unwrap().1.split("</script>").next().unwrap().to_owned();
+    parts.map(|part| serde_json::from_str(&json(part)).unwrap()).collect()
+}
+
+/// The page without plotly, which is full of everything.
+fn ours(page: &str) -> String {
+    let (before, rest) = page.split_once("<script>/**").unwrap();
+    before.to_owned() + rest.split_once("</script>").unwrap().1
+}
+
+fn check_page(place: &Place, run: &str) -> String {
+    let page = place.text(&format!("{run}/report.html"));
+    assert!(page.len() < 5_000_000, "{run}: {}", page.len());
+    let page = ours(&page);
+    for part in
+        ["<h2", "Summary", "Map", "Clusters", "How the run went", "Certainty", "To do it again", "id=\"cluster-0\""]
+    {
+        assert!(page.contains(part), "{run}: no {part:?}");
+    }
+    assert!(!page.contains("alert(1)</script>") && !page.contains("<img"), "{run}");
+    assert!(!page.contains("NaN") && !page.contains("inf "), "{run}");
+    assert!(plots(&page).len() >= 5, "{run}");
+    page
+}
+
+#[test]
+fn a_fit_ends_with_its_report() {
+    let place = Place::with_two_clusters();
+    let ended = place.ok("fit two.csv --label-column class --out run");
+    assert_eq!(ended.stdout.lines().last(), Some("report      run/report.html"));
+    let page = check_page(&place, "run");
+    for part in [
+        "2 clusters found in 60 rows of two (2 columns)",
+        "dirigent fit two.csv --label-column class --out run",
+        "VI 0 nats",
+    ] {
+        assert!(page.contains(part), "no {part:?}");
+    }
+    let map = &plots(&page)[0];
+    assert_eq!(map["layout"]["xaxis"]["title"]["text"], "x");
+    let n_points = |trace: &Value| trace["x"].as_array().unwrap().len();
+    let rows: usize =
+        map["data"].as_array().unwrap().iter().filter(|trace| trace["mode"] == "markers").map(n_points).sum();
+    assert_eq!(rows, 60);
+    let again = place.ok("report run").stdout;
+    assert_eq!((again.trim(), ours(&place.text("run/report.html"))), ("run/report.html", page));
+    let json: Value =
+        serde_json::from_str(&place.ok("fit two.csv --exclude class --out run --force --json").stdout).unwrap();
+    assert_eq!(json["report"], "run/report.html");
+    let json = place.ok("fit two.csv --exclude class --out run --force --no-report --json").stdout;
+    assert!(json.contains("\"report\":null") && !place.path("run/report.html").exists());
+}
+
+#[test]
+fn the_sample_depends_on_the_seed_alone() {
+    let place = Place::with_two_clusters();
+    let sample = |options: &str| {
+        place.ok(&format!(
+            "fit two.csv --exclude class --cycles 2 --sample-rows 10 --no-report --out run --force {options}"
+        ));
+        place.read("run/sample.npz")
+    };
+    let first = sample("");
+    assert_eq!(first, sample("--workers 3 --threads 1"));
+    assert_ne!(first, sample("--seed 1"));
+    place.ok("fit two.csv --exclude class --sample-rows 0 --out none");
+    assert_eq!(plots(&place.text("none/report.html"))[0]["data"][0]["mode"], "lines");
+}
+
+#[test]
+fn every_family_has_its_page() {
+    let place = Place::with_two_clusters();
+    let mut numbers = String::from("a,b,c\n");
+    let (mut bits, mut counts) = (numbers.clone(), numbers.clone());
+    for row in 0..90u32 {
+        let (side, wobble) = (row % 2, row * 7 % 11);
+        numbers += &format!(
+            "{}.{wobble},{}.{wobble},{}\n",
+            side * 20,
+            20 - side * 20,
+            if row % 9 == 4 { String::new() } else { wobble.to_string() }
+        );
+        bits += &format!("{side},{side},{}\n", u32::from(wobble > 5));
+        counts += &format!("{},{},{}\n", 1 + side * 30, 31 - side * 30, wobble);
+    }
+    let levels: String =
+        (0..90).map(|row| format!("{},{}\n", ["red", "blue"][row % 2], ["up", "down"][row % 2])).collect();
+    for (name, table) in [("numbers.csv", numbers), ("bits.csv", bits), ("counts.csv", counts)] {
+        place.write(name, table);
+    }
+    place.write("levels.csv", format!("colour,way\n{levels}"));
+    for (options, part) in [
+        ("two.csv --exclude class --covariance fixed", "covariance fixed"),
+        ("two.csv --exclude class --covariance full", "covariance full"),
+        ("two.csv --exclude class --covariance full --standardize", "covariance full"),
+        ("numbers.csv --covariance diagonal", "± "),
+        ("two.csv --columns x", "spread for the eye only"),
+        ("bits.csv --family bernoulli", "%"),
+        ("counts.csv --family poisson", "poisson"),
+        ("counts.csv --family multinomial", "Telling words"),
+        ("levels.csv --family categorical", "colour = red"),
+        ("numbers.csv --family mixed", "mixed"),
+        ("counts.csv --family vmf --normalize", "vmf"),
+        ("counts.csv --covariance diagonal --pca 2", "pc1"),
+        ("two.csv --exclude class --point last", "To do it again"),
+        ("two.csv --exclude class --draws 5 --point vi", "another partition"),
+    ] {
+        place.ok(&format!("fit {options} --cycles 5 --out run --force"));
+        let page = check_page(&place, "run");
+        assert!(page.contains(part), "{options}: no {part:?}");
+    }
+}
+
+#[test]
+fn names_from_the_data_are_never_markup() {
+    let place = Place::new();
+    let cell = EVIL.replace('"', "\"\"");
+    let rows: String =
+        (0..60).map(|row| format!("{}.{},\"{}\"\n", row % 2 * 9, row % 7, ["plain", &cell][row % 2])).collect();
+    place.write("evil.csv", format!("\"{cell}\",\"a & 'b' <i>\"\n{rows}"));
+    place.ok("fit evil.csv --out run");
+    let page = check_page(&place, "run");
+    assert!(page.contains("&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;"));
+    place.ok("synth nyt --rows 200 --clusters 4 --out made");
+    let vocabulary = place.text("made/vocab.txt");
+    place.write("vocab.txt", format!("{EVIL}\n{}", vocabulary.split_once('\n').unwrap().1));
+    place.ok("fit made/docword.txt.gz --vocab vocab.txt --cycles 5 --out text");
+    check_page(&place, "text");
+    let names = &place.json("text/model.json")["columns"]["names"];
+    assert_eq!((&names[0], names.as_array().unwrap().len()), (&EVIL.into(), vocabulary.lines().count()));
+    let labels = place.ok("predict text made/docword.txt.gz").stdout;
+    assert_eq!(labels, place.text("text/labels.csv"));
+}
+
+#[test]
+fn thousands_of_clusters_make_a_page_that_can_be_used() {
+    let place = Place::new();
+    place.ok("synth synthetic --rows 3000 --out made");
+    place.ok("fit made/data.npy --covariance fixed --sigma 0.0001 --alpha 1000 --cycles 1 --method cgs --out run");
+    let page = check_page(&place, "run");
+    let k = place.json("run/run.json")["summary"]["k"].as_u64().unwrap();
+    assert!(k > 1000 && page.contains("Cards of the 50 largest"), "{k}");
+    assert_eq!(page.matches("<article").count(), 50);
+    assert!(plots(&page)[0]["data"].as_array().unwrap().len() < 100);
+}
+
+#[test]
+fn runs_are_compared_on_one_page() {
+    let place = Place::with_two_clusters();
+    place.ok("fit two.csv --label-column class --draws 5 --chains 2 --out one");
+    let page = check_page(&place, "one");
+    for part in ["Draws and chains", "Posterior of K", "R-hat", "How each chain ended", "chain 2"] {
+        assert!(page.contains(part), "no {part:?}");
+    }
+    place.ok("fit two.csv --label-column class --workers 3 --out two");
+    assert!(check_page(&place, "two").contains("3 workers sent and received"));
+    place.ok("report one two --out both.html");
+    let page = ours(&place.text("both.html"));
+    assert!(page.contains("one, chain 1") && page.contains("2 runs of two, side by side"));
+    place.refused("report one two", &["--out"]);
+    place.refused("report one two --out one", &["is a folder"]);
+    place.refused("report nowhere", &["nowhere", "run.json"]);
+    place.refused("report .", &["run.json", "dirigent fit"]);
+}
+
+#[test]
+fn a_run_that_was_killed_has_a_page_of_what_there_is() {
+    let place = Place::with_two_clusters();
+    place.ok("fit two.csv --exclude class --out run --no-report");
+    let mut record = place.json("run/run.json");
+    (record["status"], record["summary"]) = ("running".into(), Value::Null);
+    place.write("run/run.json", record.to_string());
+    place.ok("report run");
+    let page = ours(&place.text("run/report.html"));
+    assert!(page.contains("A fit that goes on, of 60 rows") && page.contains("Log-joint") && !page.contains("Map"));
+    // what a file claims is not believed
+    record["status"] = "finished".into();
+    place.write("run/run.json", record.to_string());
+    place.write("run/sample.npz", "damaged");
+    place.refused("report run", &["sample.npz"]);
+}
+
+#[test]
+fn a_vocabulary_must_fit_its_counts() {
+    let place = Place::with_two_clusters();
+    place.write("words.txt", "a\nb\n");
+    place.refused("fit two.csv --exclude class --vocab words.txt", &["--vocab", "not word counts"]);
+    place.write("docword.txt", "2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n");
+    place.refused("fit docword.txt --vocab words.txt", &["words.txt", "2 words", "3 columns"]);
+    place.refused("fit docword.txt --vocab none.txt", &["none.txt"]);
+}
