@@ -16,6 +16,10 @@ use crate::reproduce::METHODS;
 /// Time is told twice: that of a simulated cluster with so many workers, each node charged the processor time it takes here; and real time, all workers
 /// of a simulation one after another.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dirigent reproduce --quick --out figures
+  dirigent reproduce --dataset imagenet --rows 200000 --seeds 3 --out figures
+  dirigent reproduce --dataset points.csv --label-column class --out figures -- --covariance fixed --sigma 1")]
 pub(crate) struct ReproduceArgs {
     /// The folder for page, tables and runs
     #[arg(long, value_name = "DIR")]

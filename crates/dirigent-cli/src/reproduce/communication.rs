@@ -24,8 +24,12 @@ pub(crate) fn published(set: Option<&str>, column: Option<Column>) -> Option<Tra
     let (kilobytes, messages) = match (set?, column?) {
         ("synthetic", Column::Ours) => (50.7, 40.0),
         ("synthetic", Column::SliceMr) => (40.9, 40.0),
+        ("synthetic", Column::Av) => (4819.7, 114.6),
+        ("synthetic", Column::SubC) => (2320.4, 40.0),
         ("imagenet", Column::Ours) => (6010.0, 40.0),
         ("imagenet", Column::SliceMr) => (4890.0, 40.0),
+        ("imagenet", Column::Av) => (49_900.0, 114.0),
+        ("imagenet", Column::SubC) => (26_200.0, 40.0),
         _ => return None,
     };
     Some(Traffic { bytes: 1e3 * kilobytes, messages })

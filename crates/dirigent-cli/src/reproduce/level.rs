@@ -1,21 +1,16 @@
 //! When a run is as good as CGS.
 //!
-//! The level of CGS is the log-joint that every seed of it ends above, a seed's end being the mean of its last quarter of cycles. A run is there at the
-//! first cycle that reaches it. The paper compares its methods so: by the cycles and the time they take to the level of CGS.
+//! The level of CGS is the log-joint that every seed of it has reached: the least, over the seeds, of the best of all cycles. Not that of the last cycle, because a
+//! chain that begins well may sink. A run is there at the first cycle that reaches it. The paper compares its methods so: by the cycles and the time they
+//! take to the level of CGS.
 
 use super::results::{Cycle, Run};
-use super::spread::mean;
+use super::spread::{Spread, mean};
 
 /// The level of CGS.
 pub(crate) fn of_reference(reference: &[&Run]) -> Option<f64> {
-    reference.iter().map(|run| end(run)).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
-}
-
-/// The mean log-joint of the last quarter of the cycles.
-fn end(run: &Run) -> Option<f64> {
-    let cycles: Vec<&Cycle> = run.whole_cycles().collect();
-    let n_last = cycles.len().div_ceil(4);
-    mean(cycles[cycles.len() - n_last..].iter().map(|cycle| cycle.log_joint))
+    let best = |run: &&Run| Some(Spread::of(run.whole_cycles().map(|cycle| cycle.log_joint))?.high);
+    Spread::of_all(reference.iter().map(best)).map(|bests| bests.low)
 }
 
 /// The first cycle that is as good.

@@ -18,8 +18,6 @@ pub(crate) struct Quantity<'a> {
     pub(crate) axis: &'a str,
     pub(crate) of_point: &'a dyn Fn(&Point) -> Option<Spread>,
     pub(crate) of_cycle: &'a dyn Fn(&Cycle) -> Option<f64>,
-    /// Whether the first cycles may lie outside the picture, because they would make the rest of it flat.
-    pub(crate) cuts_beginning: bool,
 }
 
 /// Against cycles.
@@ -65,8 +63,9 @@ impl<'a> Lines<'a> {
                 .collect();
             lines.add_band(ix, curve, &spreads);
             lines.add_mean(ix, curve, &spreads);
-            lines.add_seeds(ix, curve, &x_of_cycle);
         }
+        // last, because the legend has the order of the lines
+        curves.iter().enumerate().for_each(|(ix, curve)| lines.add_seeds(ix, curve, &x_of_cycle));
         lines
     }
 
@@ -104,7 +103,7 @@ impl<'a> Lines<'a> {
     }
 
     fn add(&mut self, points: impl Iterator<Item = (f64, f64)>, mut trace: Value) {
-        let (xs, ys): (Vec<f64>, Vec<f64>) = points.unzip();
+        let (xs, ys): (Vec<f64>, Vec<f64>) = points.map(|(x, y)| (short(x), short(y))).unzip();
         (trace["type"], trace["x"], trace["y"]) = ("scatter".into(), json!(xs), json!(ys));
         self.traces.push(trace);
         self.xs.push(xs);
@@ -120,22 +119,28 @@ impl<'a> Lines<'a> {
         let alt = format!("{title}, a line for each method: {}.", ends.join(", "));
         let mut plot = Plot::new(title, alt, self.traces.clone(), [x_axis, self.quantity.axis]);
         plot = plot.layout(layout).layout(json!({"showlegend": true})).wide(420).table(self.table());
-        if self.quantity.cuts_beginning
-            && let Some((low, high)) = self.range()
-        {
+        if let Some([low, high]) = self.range() {
             plot = plot.layout(json!({"yaxis": {"range": [low, high]}}));
-            plot.caption = "The first cycles may lie below the picture: a double click shows them.".to_owned();
+            plot.caption =
+                "First cycles, and methods that are far off, may lie outside the picture: a double click shows all."
+                    .to_owned();
         }
         plot
     }
 
-    /// From the least to the greatest mean, the first tenth of the cycles left out.
-    fn range(&self) -> Option<(f64, f64)> {
+    /// The means, the first tenth of the cycles left out, as far as they are within three times the middle half of them all: one method that is far off
+    /// would make the rest of the picture flat.
+    fn range(&self) -> Option<[f64; 2]> {
         let last = self.means.iter().map(|(cycle, _)| *cycle).max()?;
-        let shown = self.means.iter().filter(|(cycle, _)| 10 * cycle >= last).map(|(_, mean)| *mean);
-        let Spread { low, high, .. } = Spread::of(shown)?;
+        let mut shown: Vec<f64> =
+            self.means.iter().filter(|(cycle, _)| 10 * cycle >= last).map(|(_, mean)| *mean).collect();
+        shown.sort_by(f64::total_cmp);
+        let (low, high) = (*shown.first()?, *shown.last()?);
+        let quartiles = [shown[shown.len() / 4], shown[3 * shown.len() / 4]];
+        let reach = 3.0 * (quartiles[1] - quartiles[0]);
+        let (low, high) = (low.max(quartiles[0] - reach), high.min(quartiles[1] + reach));
         let space = 0.06 * (high - low).max(1e-9 * high.abs()).max(1e-9);
-        Some((low - space, high + space))
+        Some([low - space, high + space])
     }
 
     /// A line a cycle that is a power of two, or the last.
@@ -156,4 +161,9 @@ impl<'a> Lines<'a> {
         }
         table
     }
+}
+
+/// A number of seven digits: more would only make the page longer.
+fn short(number: f64) -> f64 {
+    format!("{number:.6e}").parse().unwrap_or(number)
 }

@@ -9,6 +9,8 @@ pub(crate) struct Method {
     pub(crate) title: &'static str,
     /// What it is, in a few words.
     pub(crate) what: &'static str,
+    /// What makes it the paper's variant of the method, beside `--method`.
+    pub(super) options: &'static [&'static str],
     /// The column of the paper's communication table that it belongs to.
     pub(super) column: Option<Column>,
 }
@@ -18,51 +20,42 @@ pub(crate) struct Method {
 pub(crate) enum Column {
     Ours,
     SliceMr,
+    Av,
+    SubC,
 }
 
 /// All methods, in the order of the figures. The first is the serial reference that all others are measured against.
-pub(crate) const METHODS: [Method; 7] = [
-    Method { name: "cgs", title: "CGS", what: "collapsed Gibbs sampling, exact, on one worker", column: None },
+pub(crate) const METHODS: [Method; 9] = [
+    method("cgs", "CGS", "collapsed Gibbs sampling, exact, on one worker", None),
+    method("slicemr", "SliceMR", "a slice sampler as map and reduce, exact", Some(Column::SliceMr)),
     Method {
-        name: "slicemr",
-        title: "SliceMR",
-        what: "a slice sampler as map and reduce, exact",
-        column: Some(Column::SliceMr),
+        options: &["--av-merges", "on"],
+        ..method(
+            "av",
+            "AV",
+            "clusters travel with their rows between workers, each of which merges its own, as in the paper's footnote",
+            Some(Column::Av),
+        )
     },
-    Method {
-        name: "prog",
-        title: "Prog",
-        what: "progressive consolidation, workers in step",
-        column: Some(Column::Ours),
-    },
-    Method {
-        name: "pooled",
-        title: "Pooled",
-        what: "merge and split moves on the pool, workers in step",
-        column: Some(Column::Ours),
-    },
-    Method {
-        name: "async",
-        title: "Async",
-        what: "progressive consolidation, workers at their own pace",
-        column: Some(Column::Ours),
-    },
-    Method {
-        name: "hung",
-        title: "Hung",
-        what: "consolidation by the Hungarian algorithm, workers in step",
-        column: Some(Column::Ours),
-    },
-    Method {
-        name: "dirigent",
-        title: "Dirigent",
-        what: "beyond the paper: progressive consolidation with splits and merges",
-        column: Some(Column::Ours),
-    },
+    method("subc", "SubC", "weights and parameters are drawn, components split into sub-clusters", Some(Column::SubC)),
+    method("prog", "Prog", "progressive consolidation, workers in step", Some(Column::Ours)),
+    method("pooled", "Pooled", "merge and split moves on the pool, workers in step", Some(Column::Ours)),
+    method("async", "Async", "progressive consolidation, workers at their own pace", Some(Column::Ours)),
+    method("hung", "Hung", "consolidation by the Hungarian algorithm, workers in step", Some(Column::Ours)),
+    method(
+        "dirigent",
+        "Dirigent",
+        "beyond the paper: progressive consolidation with splits and merges",
+        Some(Column::Ours),
+    ),
 ];
 
 /// The reference: exact, on one worker and one thread.
 pub(crate) const REFERENCE: &Method = &METHODS[0];
+
+const fn method(name: &'static str, title: &'static str, what: &'static str, column: Option<Column>) -> Method {
+    Method { name, title, what, options: &[], column }
+}
 
 impl Method {
     /// Whether it runs on one worker only.

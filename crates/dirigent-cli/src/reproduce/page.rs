@@ -12,7 +12,6 @@ use super::plan::Scale;
 use super::scatter;
 use super::speed::Speed;
 use super::spread::Spread;
-use super::summary::MethodSummary;
 use crate::console::grouped;
 use crate::input::Input;
 use crate::report::colours::colour;
@@ -44,45 +43,45 @@ pub(crate) fn write(path: &Path, figures: &Figures<'_>, source: &Source, scale: 
 
 fn add_summary(page: &mut Page, figures: &Figures<'_>) {
     let section = page.section("At a glance");
+    let has_truth = figures.summaries.iter().any(|summary| summary.above_truth.is_some());
+    let log_joint = if has_truth { "log-joint above the truth's" } else { "log-joint" };
+    let columns = ["method", "workers", "K", log_joint, "VI of the state", "VI of the labels"];
+    let mut ends = Table::new("Where the runs ended: means over seeds, ranges in brackets", &columns);
     let columns = [
         "method",
-        "K",
-        "log-joint",
-        "above the truth's",
-        "VI of the state",
-        "VI of the labels",
         "seeds at CGS's level",
-        "after cycles",
-        "after seconds (cluster)",
+        "cycles to it",
+        "seconds to it (cluster)",
         "seconds a cycle (cluster)",
         "seconds a cycle (real)",
     ];
-    let mut table = Table::new("Means over seeds, ranges in brackets", &columns);
+    let mut ways = Table::new("How they came there: means over seeds", &columns);
+    let mut methods = Table::new("The methods", &["method", "what it is"]);
     for summary in &figures.summaries {
-        let MethodSummary { arrival, .. } = summary;
-        table.row([
-            format!("{} ({})", summary.method.title, workers(summary.n_workers)),
+        let (arrival, title) = (&summary.arrival, summary.method.title.to_owned());
+        ends.row([
+            title.clone(),
+            summary.n_workers.to_string(),
             ranged(Some(summary.k)),
-            ranged(Some(summary.log_joint)),
-            ranged(summary.above_truth),
+            ranged(if has_truth { summary.above_truth } else { Some(summary.log_joint) }),
             ranged(summary.vi),
             ranged(summary.vi_labels),
+        ]);
+        ways.row([
+            title.clone(),
             format!("{} of {}", arrival.n_reached, summary.n_seeds),
             optional(arrival.cycles),
             optional(arrival.cluster_seconds),
             optional(summary.cluster_cycle),
             optional(summary.real_cycle),
         ]);
+        methods.row([title, summary.method.what.to_owned()]);
     }
-    section.table(table).paragraph(
-        "CGS's level is the log-joint that every seed of CGS ends above (the mean of its last quarter of cycles); a run is there at its first cycle that reaches it. \
+    section.table(ends).table(ways).paragraph(
+        "CGS's level is the log-joint that every seed of CGS has reached in its best cycle; a run is there at its first cycle that reaches it. \
          Time of the cluster is that of a simulation: every worker has a processor of its own, a network of 0.2 ms and 10 Gbit/s lies between, and each \
          node is charged the processor time that it takes here. Real time is this machine's, all workers of a simulation one after another.",
     );
-    let mut methods = Table::new("The methods", &["method", "what it is"]);
-    for summary in &figures.summaries {
-        methods.row([summary.method.title.to_owned(), summary.method.what.to_owned()]);
-    }
     section.table(methods);
 }
 
@@ -105,21 +104,18 @@ fn add_curves(page: &mut Page, figures: &Figures<'_>) {
         axis,
         of_point: &|point| Some(point.log_joint.map(|value| value - base)),
         of_cycle: &|cycle| Some(cycle.log_joint - base),
-        cuts_beginning: true,
     };
     let k = Quantity {
         title: "Clusters (K)",
         axis: "K",
         of_point: &|point| Some(point.k),
         of_cycle: &|cycle| Some(cycle.k as f64),
-        cuts_beginning: true,
     };
     let vi = Quantity {
         title: "Variation of information",
         axis: "VI to the true labels, nats",
         of_point: &|point| point.vi,
         of_cycle: &|cycle| cycle.vi,
-        cuts_beginning: true,
     };
     let curves = &figures.curves;
     let section = page.section("Convergence");

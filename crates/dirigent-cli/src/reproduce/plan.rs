@@ -103,6 +103,7 @@ impl Trial {
     pub(crate) fn command(&self, source: &Source, n_cycles: u64, folder: &Path) -> Vec<String> {
         let mut words = vec!["fit".to_owned()];
         words.extend(source.words(self.has_truth()));
+        words.extend(self.method.options.iter().map(|word| (*word).to_owned()));
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
         add("--method", self.method.name.to_owned());
         add("--cycles", n_cycles.to_string());

@@ -89,7 +89,7 @@ fn cycles_of_a_sample_of_the_rows_are_left_out() {
 }
 
 #[test]
-fn the_level_is_what_every_seed_of_the_reference_ends_above() {
+fn the_level_is_what_every_seed_of_the_reference_has_reached() {
     let runs = runs();
     let figures = Figures::of(&runs, &scale(), None);
     assert_eq!(level::of_reference(&figures.curves[0].runs), Some(-8.0));
