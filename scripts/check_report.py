@@ -2,7 +2,8 @@
 
     python3 scripts/check_report.py [--keep FOLDER] [--picture FILE]
 
-Needs Chromium and the built command. With --keep, runs and screenshots stay in FOLDER; --picture takes that of docs/images/report.png.
+Needs Chromium and the built command. With --keep, runs and screenshots stay in FOLDER; --picture takes that of docs/images/report.png
+(which was then reduced to 128 colours).
 """
 
 import argparse
