@@ -70,6 +70,7 @@ def check(browser, name, page, keep):
         expect(n_marks > 0, f"{name}: the plot «{title}» is empty")
     check_structure(browser, name)
     check_hover(browser, name)
+    check_links(browser, name)
     if name != "text":
         check_switch(browser, name)
     if name == "demo":
@@ -120,6 +121,14 @@ def check_hover(browser, name):
     )  # fmt: skip
     expect(len(text) > 3, f"{name}: hovering says «{text}»")
     browser.mouse(2, 2)
+
+
+def check_links(browser, name):
+    """A link to a card that is folded away unfolds it."""
+    folded = "document.querySelector('details.more .card')"
+    if browser.evaluate(f"Boolean({folded})"):
+        browser.evaluate(f"location.hash = {folded}.id")
+        browser.wait_for(f"{folded}.getBoundingClientRect().height > 0", f"{name}: a link opens the folded cards", 5)
 
 
 def check_switch(browser, name):
