@@ -117,7 +117,7 @@ def check_hover(browser, name):
     browser.mouse(*box)
     text = browser.wait_for(
         "[...document.querySelectorAll('.hoverlayer .hovertext, .hoverlayer .legend')].map(t => t.textContent).join(' ')",
-        f"{name}: hovering shows a text", 5,
+        f"{name}: hovering shows a text", 15,
     )  # fmt: skip
     expect(len(text) > 3, f"{name}: hovering says «{text}»")
     browser.mouse(2, 2)
@@ -128,7 +128,7 @@ def check_links(browser, name):
     folded = "document.querySelector('details.more .card')"
     if browser.evaluate(f"Boolean({folded})"):
         browser.evaluate(f"location.hash = {folded}.id")
-        browser.wait_for(f"{folded}.getBoundingClientRect().height > 0", f"{name}: a link opens the folded cards", 5)
+        browser.wait_for(f"{folded}.getBoundingClientRect().height > 0", f"{name}: a link opens the folded cards", 15)
 
 
 def check_switch(browser, name):
@@ -145,9 +145,9 @@ def check_legend(browser, name):
         "const b = t.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()"
     )
     browser.mouse(*box, click=True)
-    browser.wait_for("document.querySelector('.plot').data[0].visible === 'legendonly'", f"{name}: a click on the legend hides a trace", 5)
+    browser.wait_for("document.querySelector('.plot').data[0].visible === 'legendonly'", f"{name}: a click on the legend hides a trace", 15)
     browser.mouse(*box, click=True)
-    browser.wait_for("document.querySelector('.plot').data[0].visible !== 'legendonly'", f"{name}: another click shows it again", 5)
+    browser.wait_for("document.querySelector('.plot').data[0].visible !== 'legendonly'", f"{name}: another click shows it again", 15)
 
 
 def check_dark(browser, name, keep):
@@ -156,12 +156,12 @@ def check_dark(browser, name, keep):
     light = browser.evaluate(look)
     browser.scheme("dark")
     browser.wait_for(
-        f"(dark => dark[0] !== '{light[0]}' && dark[1] !== '{light[1]}')({look})", f"{name}: page and plots become dark", 5
+        f"(dark => dark[0] !== '{light[0]}' && dark[1] !== '{light[1]}')({look})", f"{name}: page and plots become dark", 15
     )
     if keep:
         browser.screenshot(keep / f"{name}-dark.png", full=True)
     browser.scheme("light")
-    browser.wait_for(f"{look}[1] === '{light[1]}'", f"{name}: plots become light again", 5)
+    browser.wait_for(f"{look}[1] === '{light[1]}'", f"{name}: plots become light again", 15)
 
 
 def check_phone(browser, name, keep):
