@@ -2,7 +2,8 @@
 
     python3 scripts/check_report.py [--keep FOLDER] [--picture FILE]
 
-Needs Chromium and the built command. With --keep, runs and screenshots stay in FOLDER; --picture takes that of docs/images/report.png.
+Needs Chromium and the built command. With --keep, runs and screenshots stay in FOLDER; --picture takes that of docs/images/report.png
+(which was then reduced to 128 colours).
 """
 
 import argparse
@@ -69,6 +70,7 @@ def check(browser, name, page, keep):
         expect(n_marks > 0, f"{name}: the plot «{title}» is empty")
     check_structure(browser, name)
     check_hover(browser, name)
+    check_links(browser, name)
     if name != "text":
         check_switch(browser, name)
     if name == "demo":
@@ -115,10 +117,18 @@ def check_hover(browser, name):
     browser.mouse(*box)
     text = browser.wait_for(
         "[...document.querySelectorAll('.hoverlayer .hovertext, .hoverlayer .legend')].map(t => t.textContent).join(' ')",
-        f"{name}: hovering shows a text", 5,
+        f"{name}: hovering shows a text", 15,
     )  # fmt: skip
     expect(len(text) > 3, f"{name}: hovering says «{text}»")
     browser.mouse(2, 2)
+
+
+def check_links(browser, name):
+    """A link to a card that is folded away unfolds it."""
+    folded = "document.querySelector('details.more .card')"
+    if browser.evaluate(f"Boolean({folded})"):
+        browser.evaluate(f"location.hash = {folded}.id")
+        browser.wait_for(f"{folded}.getBoundingClientRect().height > 0", f"{name}: a link opens the folded cards", 15)
 
 
 def check_switch(browser, name):
@@ -135,9 +145,9 @@ def check_legend(browser, name):
         "const b = t.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()"
     )
     browser.mouse(*box, click=True)
-    browser.wait_for("document.querySelector('.plot').data[0].visible === 'legendonly'", f"{name}: a click on the legend hides a trace", 5)
+    browser.wait_for("document.querySelector('.plot').data[0].visible === 'legendonly'", f"{name}: a click on the legend hides a trace", 15)
     browser.mouse(*box, click=True)
-    browser.wait_for("document.querySelector('.plot').data[0].visible !== 'legendonly'", f"{name}: another click shows it again", 5)
+    browser.wait_for("document.querySelector('.plot').data[0].visible !== 'legendonly'", f"{name}: another click shows it again", 15)
 
 
 def check_dark(browser, name, keep):
@@ -146,12 +156,12 @@ def check_dark(browser, name, keep):
     light = browser.evaluate(look)
     browser.scheme("dark")
     browser.wait_for(
-        f"(dark => dark[0] !== '{light[0]}' && dark[1] !== '{light[1]}')({look})", f"{name}: page and plots become dark", 5
+        f"(dark => dark[0] !== '{light[0]}' && dark[1] !== '{light[1]}')({look})", f"{name}: page and plots become dark", 15
     )
     if keep:
         browser.screenshot(keep / f"{name}-dark.png", full=True)
     browser.scheme("light")
-    browser.wait_for(f"{look}[1] === '{light[1]}'", f"{name}: plots become light again", 5)
+    browser.wait_for(f"{look}[1] === '{light[1]}'", f"{name}: plots become light again", 15)
 
 
 def check_phone(browser, name, keep):

@@ -114,7 +114,9 @@ class Chromium:
         )
 
     def scheme(self, scheme):
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        # nothing glides: what is looked at stays where it was found
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        self.call("Emulation.setEmulatedMedia", features=[dict(name=name, value=value) for name, value in features.items()])
 
     def evaluate(self, expression):
         """The value of a JavaScript expression; promises are waited for."""

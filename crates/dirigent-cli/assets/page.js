@@ -75,4 +75,7 @@ const drawAll = () => Promise.all(figures.map(draw));
 for (const change of [scheme, narrow]) change.addEventListener("change", drawAll);
 // what was hidden while it was drawn has no width yet
 document.addEventListener("toggle", (event) => event.target.querySelectorAll(".plot").forEach((plot) => Plotly.Plots.resize(plot)), true);
-const started = start();
+// a card that is linked to may be among those that are to be opened
+const reveal = () => location.hash.startsWith("#cluster-") && document.querySelector(location.hash)?.closest("details")?.setAttribute("open", "");
+addEventListener("hashchange", reveal);
+const started = start().then(reveal);

@@ -68,7 +68,8 @@ fn describe(record: &Value) -> String {
         None => "unknown",
     };
     let told = TOLD.iter().filter_map(|(name, pointer)| Some((*name, plain(record.pointer(pointer)?)?)));
-    let lines = std::iter::once(("status", status.to_owned())).chain(told);
+    let warnings = record["warnings"].as_array().into_iter().flatten().filter_map(plain).map(|text| ("warning", text));
+    let lines = std::iter::once(("status", status.to_owned())).chain(told).chain(warnings);
     lines.map(|(name, value)| format!("{name:16} {value}")).collect::<Vec<_>>().join("\n")
 }
 
@@ -89,10 +90,13 @@ mod tests {
     fn a_record_is_told_in_lines_and_what_is_missing_is_left_out() {
         let record = serde_json::json!({
             "status": "finished", "error": null, "data": {"name": "iris", "n_rows": 150},
-            "summary": {"k": 3, "vi": null, "stopped_because": "cycles"},
+            "summary": {"k": 3, "vi": null, "stopped_because": "cycles"}, "warnings": ["all rows are one"],
         });
         let text = describe(&record);
         let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(lines, ["status finished", "data iris", "rows 150", "K 3", "stopped because cycles"]);
+        assert_eq!(
+            lines,
+            ["status finished", "data iris", "rows 150", "K 3", "stopped because cycles", "warning all rows are one"]
+        );
     }
 }

@@ -19,8 +19,17 @@ pub(crate) struct Card {
 #[derive(Debug, Clone)]
 enum Part {
     Bars(Vec<Bar>),
-    Links(Vec<(String, String)>),
+    Links(Vec<Link>),
     Lines(Vec<String>),
+}
+
+/// A text that leads to another card, if that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Link {
+    /// The text.
+    pub(crate) text: String,
+    /// The id of the card.
+    pub(crate) id: Option<String>,
 }
 
 /// A word, a number, and a bar as long as the number is large.
@@ -46,8 +55,8 @@ impl Card {
         self.push(heading, bars.is_empty(), Part::Bars(bars))
     }
 
-    /// Texts and the ids of the cards they lead to.
-    pub(crate) fn links(&mut self, heading: &str, links: Vec<(String, String)>) -> &mut Self {
+    /// Links to other cards.
+    pub(crate) fn links(&mut self, heading: &str, links: Vec<Link>) -> &mut Self {
         self.push(heading, links.is_empty(), Part::Links(links))
     }
 
@@ -94,9 +103,12 @@ impl Part {
             }
             Self::Links(links) => {
                 html.push_str("<p>");
-                for (ix, (text, id)) in links.iter().enumerate() {
-                    let comma = if ix > 0 { ", " } else { "" };
-                    let _ = write!(html, "{comma}<a href=\"#{}\">{}</a>", escaped(id), escaped(text));
+                for (ix, Link { text, id }) in links.iter().enumerate() {
+                    let (comma, text) = (if ix > 0 { ", " } else { "" }, escaped(text));
+                    let _ = match id {
+                        Some(id) => write!(html, "{comma}<a href=\"#{}\">{text}</a>", escaped(id)),
+                        None => write!(html, "{comma}{text}"),
+                    };
                 }
                 html.push_str("</p>");
             }
@@ -120,7 +132,12 @@ mod tests {
         let mut card = Card::new("Cluster <3>", "7 rows");
         (card.id, card.colour) = (Some("cluster-3".into()), Some("#123456".into()));
         let bar = Bar { name: "a & b".into(), value: "2.5".into(), share: 3.0 };
-        card.bars("Words", vec![bar]).links("Near", vec![("4".into(), "cluster-4".into())]).lines("Rows", Vec::new());
+        card.bars("Words", vec![bar])
+            .links(
+                "Near",
+                vec![Link { text: "4".into(), id: Some("cluster-4".into()) }, Link { text: "<5>".into(), id: None }],
+            )
+            .lines("Rows", Vec::new());
         let mut html = String::new();
         card.render(&mut html);
         for part in [
@@ -129,7 +146,7 @@ mod tests {
             "Cluster &lt;3&gt;",
             "a &amp; b",
             "--share:100.0%",
-            "href=\"#cluster-4\"",
+            "href=\"#cluster-4\">4</a>, &lt;5&gt;",
         ] {
             assert!(html.contains(part), "{part}");
         }

@@ -4,7 +4,7 @@ use dirigent::model::Model;
 use dirigent::rows::Row;
 use dirigent::run_dir::FittedModel;
 
-use super::card::{Bar, Card};
+use super::card::{Bar, Card, Link};
 use super::colours::colour;
 use super::features::{Feature, Features, Kind, column_name, level_name, words_of};
 use super::sample::Sample;
@@ -130,13 +130,14 @@ pub(crate) fn words_of_clusters(fitted: &FittedModel, shown: &Features) -> Vec<S
     (0..fitted.components.len()).map(line).collect()
 }
 
-/// The clusters nearest to one, of all, with links where they have a card.
-fn nearest(points: &[Vec<f64>], cluster: usize, n_cards: usize) -> Vec<(String, String)> {
+/// The clusters nearest to one, with links where they have a card.
+fn nearest(points: &[Vec<f64>], cluster: usize, n_cards: usize) -> Vec<Link> {
     let distance = |other: usize| points[cluster].iter().zip(&points[other]).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
     let mut others: Vec<(usize, f64)> =
-        (0..n_cards).filter(|other| *other != cluster).map(|other| (other, distance(other))).collect();
+        (0..points.len()).filter(|other| *other != cluster).map(|other| (other, distance(other))).collect();
     others.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-    others.iter().take(3).map(|(other, _)| (other.to_string(), format!("cluster-{other}"))).collect()
+    let id = |other: usize| (other < n_cards).then(|| format!("cluster-{other}"));
+    others.iter().take(3).map(|&(other, _)| Link { text: other.to_string(), id: id(other) }).collect()
 }
 
 /// A row in a line.

@@ -16,6 +16,8 @@ use crate::console::grouped;
 
 /// Clusters with a colour in the legend; all others are one entry.
 pub(crate) const NAMED: usize = 24;
+/// Rows that are drawn, evenly chosen from the sample: a browser draws each as a shape of its own.
+const MOST_POINTS: usize = 3000;
 /// Clusters with an ellipse.
 const MOST_ELLIPSES: usize = 300;
 /// An ellipse holds nine rows of ten.
@@ -53,7 +55,7 @@ pub(crate) fn plot(fitted: &FittedModel, features: &Features, sample: Option<&Sa
         data.extend(ellipses(&layout, fitted, features));
         data.push(numbers(&layout));
     }
-    let (k, n_rows) = (features.values.len(), sample.map_or(0, |sample| sample.numbers.len()));
+    let (k, n_rows) = (features.values.len(), sample.map_or(0, |sample| drawn(sample).count()));
     let what =
         if is_text { format!("{k} clusters") } else { format!("{} rows in {k} clusters", grouped(n_rows as u64)) };
     let alt = format!("Scatter plot of {what}, {} against {}.", layout.axes[1], layout.axes[0]);
@@ -119,14 +121,18 @@ impl Layout {
             let scaled = |(x, sd): (&f64, f64)| if sd > 0.0 { x / sd } else { 0.0 };
             axis.iter().zip(features.features.iter().map(|feature| feature.sd)).map(scaled).collect()
         };
-        let axis = |ix: usize| format!("axis {} ({} of what sets clusters apart)", ix + 1, percent(plane.shares[ix]));
+        let axis = |ix: usize| format!("axis {} ({})", ix + 1, percent(plane.shares[ix]));
         let along = |ix: usize| format!("Along axis {}: {}.", ix + 1, loadings(features, &plane.axes[ix]));
         Self {
             centres: points.iter().map(|point| plane.place(point)).collect(),
             rows: rows.iter().map(|row| plane.place(row)).collect(),
             directions: [direction(&plane.axes[0]), direction(&plane.axes[1])],
             axes: [axis(0), axis(1)],
-            caption: format!("The plane in which clusters differ most. {} {}", along(0), along(1)),
+            caption: format!(
+                "The plane in which clusters differ most; in brackets the share of what sets them apart. {} {}",
+                along(0),
+                along(1)
+            ),
         }
     }
 }
@@ -146,9 +152,16 @@ fn loadings(features: &Features, axis: &[f64]) -> String {
     if parts.is_empty() { "a little of everything".to_owned() } else { parts.join("; ") }
 }
 
+/// The rows of the sample that are drawn.
+fn drawn(sample: &Sample) -> impl Iterator<Item = usize> {
+    let n_rows = sample.numbers.len();
+    (0..n_rows).step_by(n_rows.div_ceil(MOST_POINTS).max(1))
+}
+
 fn points(layout: &Layout, sample: &Sample, k: usize) -> Vec<Value> {
     let mut of_trace: Vec<Vec<usize>> = vec![Vec::new(); k.min(NAMED) + 1];
-    for (ix, prediction) in sample.predictions.iter().enumerate() {
+    for ix in drawn(sample) {
+        let prediction = &sample.predictions[ix];
         if layout.rows[ix].iter().all(|x| x.is_finite()) {
             of_trace[(prediction.label as usize).min(NAMED.min(k))].push(ix);
         }

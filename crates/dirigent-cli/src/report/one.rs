@@ -103,8 +103,8 @@ fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {
         .wide(240);
     // a handful of bars should not look like walls
     let range = if k < 12 { json!([-0.6, 11.6]) } else { Value::Null };
-    let ticks = if k <= 40 { json!(1) } else { Value::Null };
-    plot.layout(json!({"yaxis": axis, "bargap": 0.08, "xaxis": {"range": range, "dtick": ticks}}))
+    let ticks = if k <= 40 { json!((0..k).collect::<Vec<_>>()) } else { Value::Null };
+    plot.layout(json!({"yaxis": axis, "bargap": 0.08, "xaxis": {"range": range, "tickvals": ticks}}))
 }
 
 fn add_certainty(page: &mut Page, run: &Run, sample: Option<&Sample>) {

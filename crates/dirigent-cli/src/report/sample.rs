@@ -2,13 +2,13 @@
 
 use std::thread::available_parallelism;
 
-use dirigent::Result;
 use dirigent::io::DataSet;
 use dirigent::model::Model;
 use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::Shard;
+use dirigent::rows::{Row, Shard};
 use dirigent::run_dir::{FittedModel, RowSample};
 use dirigent::sweep::Kernel;
+use dirigent::{InputError, Result};
 
 /// Sampled rows.
 pub(crate) struct Sample {
@@ -26,6 +26,11 @@ impl Sample {
     pub(crate) fn of(sample: RowSample, fitted: &FittedModel) -> Result<Self> {
         let data = DataSet::of_table("sample.npz", sample.rows);
         let as_read = data.all_rows();
+        let is_infinite = |row: Row<'_>| matches!(row, Row::F64(cells) if cells.iter().any(|cell| cell.is_infinite()));
+        if as_read.rows().any(is_infinite) {
+            let error = InputError::in_file("sample.npz", "found a number that is not finite");
+            return Err(error.hint("the file is damaged: fit the model again").into());
+        }
         let rows = fitted.transform.as_ref().map_or_else(|| data.clone(), |transform| data.transformed(transform));
         if !matches!(fitted.model, Model::Multinomial(_)) {
             fitted.model.check_rows(&rows)?;
