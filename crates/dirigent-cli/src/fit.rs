@@ -109,12 +109,12 @@ pub(crate) fn fit(
         n_chains: args.run.chains,
         point: args.run.point(),
     };
-    let (run_dir, keeper) = match (&args.checkpoints.resume, resumed) {
-        (Some(run), Some(resumed)) => {
+    let (run_dir, keeper) = match resumed {
+        Some(mut resumed) => {
             let checkpoint = resumed.check(&record.data.fingerprint, &model)?;
-            (RunDir::reopen(run), Keeper::go_on(run, every, checkpoint)?)
+            (RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?)
         }
-        _ => {
+        None => {
             let run_dir = create_run_dir(&args.output, data.name())?;
             let keeper = if keeps_checkpoints && watcher.is_none() {
                 Keeper::begin(run_dir.path(), said, every)?

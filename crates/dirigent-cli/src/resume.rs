@@ -1,7 +1,7 @@
 //! `dirigent fit --resume RUN`: what the run was asked for, and where it goes on from.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dirigent::checkpoint::folder::{Checkpoint, FOLDER, Folder};
@@ -17,6 +17,8 @@ use crate::said::Said;
 
 /// A run that goes on.
 pub(crate) struct Resumed {
+    /// Its folder, as it was typed.
+    pub(crate) run: PathBuf,
     /// `run.json` as it is.
     record: Value,
     checkpoint: Option<Checkpoint>,
@@ -57,7 +59,7 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
         (None, false) => console.say("resumed: there is no checkpoint yet, so the run begins anew"),
         (None, true) => return Err(nothing_left(run)),
     }
-    Ok((args, Resumed { record, checkpoint: found.checkpoint }))
+    Ok((args, Resumed { run: run.to_path_buf(), record, checkpoint: found.checkpoint }))
 }
 
 fn nothing_left(run: &Path) -> Error {
@@ -95,7 +97,7 @@ fn is_later(before: &RunArgs, after: &RunArgs) -> bool {
 
 impl Resumed {
     /// Refuses data or priors that are not those of the run; the checkpoint to go on from is returned.
-    pub(crate) fn check(self, fingerprint: &str, model: &Model) -> Result<Option<Checkpoint>> {
+    pub(crate) fn check(&mut self, fingerprint: &str, model: &Model) -> Result<Option<Checkpoint>> {
         let before = self.record.pointer("/data/fingerprint").and_then(Value::as_str).unwrap_or_default();
         if before != fingerprint {
             let problem = format!("the data is not what the run was started with: {fingerprint}, expected {before}");
@@ -108,7 +110,7 @@ impl Resumed {
             let hint = "was it started by another version of this software?";
             return Err(InputError::new(problem).hint(hint).into());
         }
-        Ok(self.checkpoint)
+        Ok(self.checkpoint.take())
     }
 }
 

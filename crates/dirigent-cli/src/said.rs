@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::builder::ValueParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, value_parser};
 use dirigent::{InputError, Result};
@@ -95,8 +94,7 @@ fn is_of_command(arg: &Arg) -> bool {
 
 /// A value as it can be said again from any folder.
 fn text_of(arg: &Arg, raw: &OsStr) -> String {
-    let paths: ValueParser = value_parser!(PathBuf).into();
-    let is_path = arg.get_value_parser().type_id() == paths.type_id();
+    let is_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id();
     let absolute = is_path.then(|| std::path::absolute(Path::new(raw)).ok()).flatten();
     absolute.map_or_else(|| raw.to_string_lossy().into_owned(), |path| path.to_string_lossy().into_owned())
 }

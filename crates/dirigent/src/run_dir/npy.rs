@@ -195,6 +195,24 @@ mod tests {
     }
 
     #[test]
+    fn an_array_that_was_left_goes_on_behind_its_first_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        let mut file = NpyWriter::create(&path, &[4, 2]).unwrap();
+        file.write(0..6).unwrap();
+        file.leave().unwrap();
+        let mut file = NpyWriter::<i32>::reopen(&path, &[4, 2], 2).unwrap();
+        file.write([7, 8]).unwrap();
+        file.finish_short().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let read = npyz::NpyFile::new(&bytes[..]).unwrap();
+        assert_eq!(read.shape(), [3, 2]);
+        assert_eq!(read.into_vec::<i32>().unwrap(), [0, 1, 2, 3, 7, 8]);
+        assert!(NpyWriter::<i32>::reopen(&path, &[4, 2], 5).is_err());
+        assert!(NpyWriter::<i32>::reopen(&path, &[4, 2], 4).is_err());
+    }
+
+    #[test]
     fn items_start_at_a_multiple_of_64() {
         for shape in [&[][..], &[1], &[12_345, 678], &[usize::MAX, 1, 2, 3]] {
             let header = header("<f4", shape, 0);

@@ -26,6 +26,10 @@ impl PendingFile {
     /// Takes up again a file that was left behind, cut to its first `length` bytes.
     pub fn reopen(path: &Path, length: u64) -> Result<Self> {
         let cut = || {
+            // a run that was killed in its last moments may have given the file its name already
+            if !partial(path).exists() && path.exists() {
+                fs::rename(path, partial(path))?;
+            }
             let mut file = OpenOptions::new().read(true).write(true).open(partial(path))?;
             let found = file.metadata()?.len();
             if found < length {
@@ -138,6 +142,23 @@ mod tests {
         file.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert!(!partial(&path).exists());
+    }
+
+    #[test]
+    fn a_file_that_was_left_goes_on_behind_what_is_kept_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        let mut file = PendingFile::create(&path).unwrap();
+        file.write_all(b"kept, then lost").unwrap();
+        file.leave().unwrap();
+        let mut file = PendingFile::reopen(&path, 4).unwrap();
+        file.write_all(b" and more").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"kept and more");
+        PendingFile::reopen(&path, 4).unwrap().finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"kept");
+        let error = PendingFile::reopen(&path, 5).unwrap_err();
+        assert!(error.to_string().ends_with("it has 4 bytes, at least 5 are needed"), "{error}");
     }
 
     #[test]

@@ -65,12 +65,13 @@ fn a_damaged_checkpoint_is_passed_over_for_the_one_before() {
     let mut folder = Folder::of_run(run.path()).unwrap();
     folder.write(chain(1)).unwrap();
     folder.write(nodes()).unwrap();
-    let damaged: [(&str, &dyn Fn(&Path), &str); 5] = [
-        ("00000002-worker-0.part", &|path| fs::write(path, [4; 99]).unwrap(), "has 99 bytes, expected 100"),
-        ("00000002-worker-0.part", &|path| fs::write(path, [7; 100]).unwrap(), "checksum"),
-        ("00000002-worker-2.part", &|path| fs::remove_file(path).unwrap(), "cannot read"),
-        ("00000002.json", &|path| fs::write(path, b"{\"format\": 1").unwrap(), "is no manifest"),
-        ("00000002.json", &|path| fs::write(path, b"").unwrap(), "is no manifest"),
+    type Damage = fn(&Path);
+    let damaged: [(&str, Damage, &str); 5] = [
+        ("00000002-worker-0.part", |path| fs::write(path, [4; 99]).unwrap(), "has 99 bytes, expected 100"),
+        ("00000002-worker-0.part", |path| fs::write(path, [7; 100]).unwrap(), "checksum"),
+        ("00000002-worker-2.part", |path| fs::remove_file(path).unwrap(), "cannot read"),
+        ("00000002.json", |path| fs::write(path, b"{\"format\": 1").unwrap(), "is no manifest"),
+        ("00000002.json", |path| fs::write(path, b"").unwrap(), "is no manifest"),
     ];
     for (name, damage, said) in damaged {
         let path = folder.path().join(name);

@@ -86,9 +86,8 @@ impl Worker {
     /// A worker at the border where a checkpoint was taken: it waits for the answer to its push. The coordinator goes on likewise, under the same plan.
     pub fn resume(shard_id: ShardId, shard: Shard, kernel: Kernel, plan: Plan, checkpoint: &[u8]) -> Result<Self> {
         let Some(mut memory) = Memory::decode(checkpoint, shard_id, &shard)? else {
-            return Err(
-                InputError::new(format!("the checkpoint of worker {shard_id} is of a run without a plan")).into()
-            );
+            let problem = format!("the checkpoint of worker {shard_id} is of a run without a plan");
+            return Err(InputError::new(problem).into());
         };
         let (incarnation, sequence) = (memory.incarnation, memory.sequence);
         let (halves, generations) = (std::mem::take(&mut memory.halves), std::mem::take(&mut memory.generations));
