@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _looks
 from ._components import covariances_of, means_of
-from ._input import is_files, rows_of
+from ._input import rows_of
 from ._options import options_of
 from ._progress import Progress
 from ._run_folder import RunFolder
@@ -270,6 +270,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.n_features_in_ = model.n_columns
         if model.names is not None:
             self.feature_names_in_ = np.array(model.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         summary = record["summary"]
         self.labels_ = folder.array("labels.npy")
         self.certainty_ = folder.array("certainty.npy")

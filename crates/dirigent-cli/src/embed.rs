@@ -14,10 +14,13 @@ use crate::fit;
 use crate::input::Source;
 use crate::said::Said;
 
+/// What is called with every cycle that has ended.
+pub type OnCycle<'a> = Box<dyn FnMut(&CycleInfo) -> Result<()> + 'a>;
+
 /// Who watches a fit.
 pub struct Watcher<'a> {
     /// Called after every cycle; an error ends the run.
-    pub on_cycle: Box<dyn FnMut(&CycleInfo) -> Result<()> + 'a>,
+    pub on_cycle: OnCycle<'a>,
     /// Ends the run when it is raised, within a batch of rows. What is left behind is then that of the last cycle that was whole, or where there is
     /// none [`dirigent::Error::Interrupted`].
     pub interrupt: Interrupt,
