@@ -16,16 +16,16 @@ for figure in "${@:-synthetic}"; do
     case $figure in
     # Figures 1 to 4 and Table 1a of the paper: its synthetic set, as it is
     synthetic)
-        "$dirigent" reproduce --dataset synthetic --seeds 10 --cycles 100 --workers 20 --scaling 1,2,5,10,20,30 --out "$folder/synthetic"
+        "$dirigent" reproduce --dataset synthetic --seeds 10 --cycles 100 --workers 20 --scaling 1,10,20,30 --out "$folder/synthetic"
         ;;
     # Figures 2 to 4 and Table 1b: a set of the law of the paper's features; 200 rows a cluster instead of 1,281
     imagenet)
-        "$dirigent" reproduce --dataset imagenet --rows 200000 --seeds 3 --cycles 30 --workers 20 --scaling 1,10,30 --out "$folder/imagenet"
+        "$dirigent" reproduce --dataset imagenet --rows 200000 --seeds 3 --cycles 50 --workers 20 --scaling 0 --out "$folder/imagenet"
         ;;
     # real features in the place of the paper's
     fashion)
         "$dirigent" reproduce --dataset "$data/fashion_mnist_pca48.npy" --truth "$data/fashion_mnist_pca48.labels.npy" \
-            --seeds 3 --cycles 50 --workers 20 --scaling 1,10,30 --out "$folder/fashion" \
+            --seeds 3 --cycles 50 --workers 20 --scaling 0 --out "$folder/fashion" \
             -- --family gaussian --covariance fixed --sigma 8 --sigma0 8 --m0 0
         ;;
     # real documents in the place of the paper's articles

@@ -51,7 +51,7 @@ pub(crate) struct ReproduceArgs {
     /// Numbers of workers for the speed-up, one seed each; 0: none [default: 1,2,5,10,20,30; with --quick 1,5,20]
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub(crate) scaling: Option<Vec<u32>>,
-    /// Rows of a made set [default: as many as in the paper; with --quick less]
+    /// Rows of a made set [default: as many as in the paper; with --quick fewer of imagenet and nyt]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) rows: Option<u64>,
     /// Say nothing but errors

@@ -29,7 +29,7 @@ const MADE: [Made; 3] = [
         model: &["--family", "gaussian", "--covariance", "fixed", "--sigma", "1", "--sigma0", "10", "--m0", "0"],
         usual_cycles: 100,
         quick_cycles: 30,
-        quick_rows: 47_000,
+        quick_rows: 141_000,
     },
     Made {
         set: "imagenet",

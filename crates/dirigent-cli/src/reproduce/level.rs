@@ -14,7 +14,7 @@ pub(crate) fn of_reference(reference: &[&Run]) -> Option<f64> {
 }
 
 /// The first cycle that is as good.
-pub(crate) fn reached(run: &Run, level: f64) -> Option<Cycle> {
+fn reached(run: &Run, level: f64) -> Option<Cycle> {
     run.whole_cycles().find(|cycle| cycle.log_joint >= level).copied()
 }
 

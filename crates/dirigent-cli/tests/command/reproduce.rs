@@ -30,6 +30,13 @@ fn all_methods_are_run_and_tabled_and_what_is_finished_is_kept() {
         assert_eq!(place.json(&format!("lab/{folder}/run.json"))["status"], "finished");
     }
 
+    let page = place.text("lab/reproduction.html");
+    for part in
+        ["Log-joint against cycles", "Variation of information against time", "Speed-up of a cycle", "SliceMR", "SubC"]
+    {
+        assert!(page.contains(part), "no {part:?}");
+    }
+
     // what is finished stays; what is not, or was asked otherwise, is run again
     let (kept, broken) = ("prog-w3-s0", "prog-w3-s1");
     let before = [kept, broken].map(|run| seconds(&place, run));
