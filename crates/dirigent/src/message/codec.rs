@@ -266,9 +266,17 @@ pub(super) fn frame(stamp: Stamp, kind: Kind, message: &impl Serialize, compress
     bytes[12..16].copy_from_slice(&stamp.incarnation.to_le_bytes());
     bytes[16..24].copy_from_slice(&stamp.sequence.to_le_bytes());
     body(message, compress, &mut bytes);
-    let checksum = crc32fast::hash(&bytes[8..]);
+    let checksum = checksum(&bytes);
     bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
     Frame::new(bytes)
+}
+
+/// Of a whole frame but for the checksum itself: a damaged kind would be taken for another message.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&bytes[..4]);
+    hasher.update(&bytes[8..]);
+    hasher.finalize()
 }
 
 /// Appends a message, compressed if asked for and if it helps.
@@ -293,7 +301,7 @@ fn open(bytes: &[u8]) -> Result<(Stamp, Kind, &[u8])> {
         return Err(broken("not a frame of this version").into());
     }
     let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    if crc32fast::hash(&bytes[8..]) != number(4) {
+    if checksum(bytes) != number(4) {
         return Err(broken("the checksum does not fit").into());
     }
     let kind = KINDS.into_iter().find(|kind| *kind as u8 == header[3]).ok_or_else(|| broken("an unknown kind"))?;
@@ -441,7 +449,7 @@ mod tests {
             // with a header that fits, the body is reached
             let mut bytes = frame(STAMP, Kind::Push, &(), false).own[..HEADER].to_vec();
             bytes.extend(payload);
-            let checksum = crc32fast::hash(&bytes[8..]);
+            let checksum = checksum(&bytes);
             bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
             let _ = decode(&Frame::new(bytes), Some(2));
         }
