@@ -97,32 +97,39 @@ fn a_run_that_is_killed_at_random_moments_ends_as_if_nothing_had_happened() {
     let began = Instant::now();
     place.ok(&format!("{FIT} {options} --out whole"));
     let longest = began.elapsed();
+    let whole = place.left("whole");
+    assert!(whole.draws.is_some());
     let mut random = 12_345_u64;
-    let mut resumes = 0;
-    let mut next = format!("{FIT} {options} --out run");
-    for kill in 0.. {
-        let child = place.start(&next);
-        let last = if kill < 20 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            std::thread::sleep(longest.mul_f64((random >> 40) as f64 / f64::from(1 << 24)));
-            killed(child)
-        } else {
-            ended(child)
-        };
-        if last.code == Some(0) {
-            break;
+    let (mut kills, mut resumes, mut run) = (0, 0, 1);
+    while kills < 20 {
+        // runs that are quicker than their killer are compared, and followed by another
+        let begin = format!("{FIT} {options} --out run-{run}");
+        let mut next = begin.clone();
+        loop {
+            let child = place.start(&next);
+            let last = if kills < 20 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                std::thread::sleep(longest.mul_f64(0.5 * (random >> 40) as f64 / f64::from(1 << 24)));
+                killed(child)
+            } else {
+                ended(child)
+            };
+            if last.code == Some(0) {
+                break;
+            }
+            assert_eq!(last.code, None, "{}", last.stderr);
+            kills += 1;
+            if place.path(format!("run-{run}/run.json")).exists() {
+                resumes += 1;
+                next = format!("fit --resume run-{run} --checkpoint-every 0");
+            } else {
+                next = format!("{begin} --force");
+            }
         }
-        assert_eq!(last.code, None, "{}", last.stderr);
-        if place.path("run/run.json").exists() {
-            resumes += 1;
-            next = "fit --resume run --checkpoint-every 0".to_owned();
-        } else {
-            next = format!("{FIT} {options} --out run --force");
-        }
+        assert_eq!(place.left(&format!("run-{run}")), whole, "run {run}");
+        run += 1;
     }
-    assert!(resumes >= 3, "{resumes}");
-    assert_eq!(place.left("run"), place.left("whole"));
-    assert!(place.left("whole").draws.is_some());
+    assert!(resumes >= 10, "{resumes}");
 }
 
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use super::cgs::{Draws, Observer, Outcome};
 use super::{MethodOptions, run as run_one};
 use crate::checkpoint::Saved;
 use crate::engine::RunTotals;
-use crate::error::Result;
+use crate::error::{InputError, Result};
 use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::posterior::diagnostics::Mixing;
@@ -99,6 +99,9 @@ pub fn run(
     let n_chains = n_chains.max(1);
     let mut saved = observer.take_saved();
     let earlier = saved.as_mut().map(|saved| std::mem::take(&mut saved.earlier)).unwrap_or_default();
+    if earlier.chain >= n_chains {
+        return Err(InputError::new("the checkpoint is of a run with more chains").into());
+    }
     let mut listener = Listener { observer, draws: options.draws(), seconds: 0.0, earlier, saved };
     for chain in listener.earlier.chain..n_chains {
         listener.begin(chain);
