@@ -14,7 +14,10 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<()> {
     let resume = resume::describe(path, &record);
     let console = Console::default();
     if json {
-        record["resume"] = resume.into();
+        // as it stands, and what only the folder knows
+        if let Some(way) = resume {
+            record["resume"] = way.into();
+        }
         return console.print_json(&record);
     }
     console.print(describe(&record) + &resume.map(|way| format!("\n{:16} {way}", "to resume")).unwrap_or_default())
