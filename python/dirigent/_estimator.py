@@ -250,7 +250,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                     parameters[name] = _label_file(labels, Path(inputs) / f"{name}.npy")
             watched = progress is not None or self.callback is not None
             try:
-                _, interruption = _core.fit([*options_of(parameters), "--quiet"], rows, on_cycle if watched else None)
+                _, interruption = _core.fit([*options_of(parameters), "--quiet", "--no-report"], rows, on_cycle if watched else None)
             finally:
                 if progress is not None:
                     progress.finish()
