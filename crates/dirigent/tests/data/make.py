@@ -94,7 +94,7 @@ pq.write_table(odd.select(["small"]), HERE / "lz4.parquet", compression="lz4")
 # sparse counts with a class
 counts = scipy.sparse.random(N, 12, density=0.25, random_state=3, data_rvs=lambda n: rng.integers(1, 9, n)).astype(np.int64)
 counts = counts.tocsr()
-counts.data[0] = 4_000_000_000
+counts.data[0] = 4_000
 classes = rng.integers(0, 3, N)
 with open(HERE / "docword.counts.txt", "w") as file:
     coo = counts.tocoo()
