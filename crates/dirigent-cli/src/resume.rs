@@ -42,7 +42,7 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
         check_longer(&before.parse(fit)?.run, &args.run)?;
     }
     if has_ended && !is_longer {
-        let hint = "ask for more with --cycles, --max-cycles or --time-limit, or fit anew to another folder";
+        let hint = "ask for more with --cycles, --max-cycles or --time-limit, or fit anew to another folder; `dirigent report` writes its report again";
         return Err(InputError::in_file(run, "the run has ended: there is nothing to resume").hint(hint).into());
     }
     let found = Folder::of_run(run)?.read()?;

@@ -119,7 +119,12 @@ fn a_run_that_is_killed_at_random_moments_ends_as_if_nothing_had_happened() {
             }
             assert_eq!(last.code, None, "{}", last.stderr);
             kills += 1;
-            if place.path(format!("run-{run}/run.json")).exists() {
+            let record = fs::read_to_string(place.path(format!("run-{run}/run.json")));
+            if record.as_ref().is_ok_and(|record| record.contains("\"status\": \"finished\"")) {
+                // killed with nothing left to do but to tell of it
+                break;
+            }
+            if record.is_ok() {
                 resumes += 1;
                 next = format!("fit --resume run-{run} --checkpoint-every 0");
             } else {
