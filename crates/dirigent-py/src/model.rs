@@ -60,7 +60,7 @@ impl Model {
         Ok((
             labels.into_pyarray(py),
             certainty.into_pyarray(py),
-            column(|prediction| prediction.p_new.into()),
+            column(|prediction| prediction.p_new),
             column(|prediction| prediction.log_density),
             notes,
         ))
