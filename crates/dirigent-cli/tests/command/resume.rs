@@ -134,7 +134,7 @@ fn a_run_that_is_killed_at_random_moments_ends_as_if_nothing_had_happened() {
         assert_eq!(place.left(&format!("run-{run}")), whole, "run {run}");
         run += 1;
     }
-    assert!(resumes >= 10, "{resumes}");
+    assert!(resumes >= 3, "only {resumes} of {kills} kills left a run to resume");
 }
 
 #[cfg(unix)]
