@@ -56,7 +56,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             Console::default().complain(&error);
             match error {
                 Error::Input(_) => 2,
-                Error::Io { .. } | Error::Interrupted => 1,
+                Error::Io { .. } | Error::BadFrame { .. } | Error::Interrupted => 1,
             }
         }
     }

@@ -16,10 +16,10 @@ use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
 use crate::message::Plan;
-use crate::message::codec::{Message, decode};
+use crate::message::codec::{Message, decode_between};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::metrics;
-use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Schedule, Worker};
+use crate::node::{Address, Coordinator, CoordinatorOptions, Frame, Node, Schedule, Worker};
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -411,7 +411,7 @@ impl Driver for Collector<'_> {
     }
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
-        match decode(&frame, None)? {
+        match decode_between(&frame, Address::Worker(from), Address::Driver, None)? {
             (_, Message::ShownLabels(shown)) => self.take_in(self.first_rows[from as usize].., &shown),
             (_, Message::ShownRows(shown)) => {
                 self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);

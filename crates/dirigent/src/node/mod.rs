@@ -21,9 +21,12 @@ pub use subc::{SubcCoordinator, SubcWorker};
 pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::consolidate::ShardId;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::posterior::horizon::Ending;
 
@@ -36,6 +39,16 @@ pub enum Address {
     Worker(ShardId),
     /// Whoever runs the nodes: it collects what is only looked at (labels, samples) and is no part of the algorithm.
     Driver,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Coordinator => f.write_str("the coordinator"),
+            Self::Worker(shard) => write!(f, "worker {shard}"),
+            Self::Driver => f.write_str("the driver"),
+        }
+    }
 }
 
 /// Bytes on their way: a part of its own and, where several receivers get the same, a shared one that was encoded once.
@@ -124,7 +137,8 @@ impl Outbox {
 
 /// One side of a method.
 pub trait Node: Send {
-    /// Takes in an event. An error ends the run; what can be expected of a network (late, doubled, lost frames) is no error.
+    /// Takes in an event. What can be expected of a network (late, doubled, lost frames) is no error. After an [`Error::BadFrame`] the node is
+    /// as it was before, and its sender is to be treated as lost; any other error ends the run.
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()>;
 
     /// One bounded step of refinement while nothing waits (steps, never a duration). Whether another one is worth it now.
