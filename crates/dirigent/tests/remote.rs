@@ -360,17 +360,29 @@ fn a_run_goes_on_with_another_number_of_workers() {
 }
 
 #[test]
-fn a_run_with_draws_goes_on_with_the_workers_it_had() {
+fn a_run_that_keeps_states_goes_on_with_the_workers_it_had() {
     let draws = Some(Draws { n_draws: 3, thin: 2 });
-    let mut log = Log { keeps_after: Some(4), ..Log::default() };
-    fit(&consolidated(Schedule::Sync, false, draws, Engine::Threads(2)), &mut log);
     let rows = Shard::of_table(table());
     let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
-    let options = on_workers(3, Schedule::Sync, false, draws, Engine::Threads(2));
-    let mut again = Log { saved: log.kept, ..Log::default() };
-    let error = dirigent::method::run(&rows, &model, &options, None, &mut again);
-    // the burn-in goes on with any number; only what follows it keeps states
-    assert!(error.is_ok() || error.unwrap_err().to_string().contains("goes on with the workers it had"));
+    let goes_on = |draws_from, keeps_after| {
+        let options = |n_workers| match on_workers(n_workers, Schedule::Sync, false, draws, Engine::Threads(2)) {
+            MethodOptions::Distributed(options) => {
+                MethodOptions::Distributed(DistributedOptions { draws_from, ..options })
+            }
+            _ => unreachable!("it is a method that consolidates"),
+        };
+        let mut log = Log { keeps_after: Some(keeps_after), ..Log::default() };
+        fit(&options(WORKERS), &mut log);
+        let mut again = Log { saved: log.kept, ..Log::default() };
+        dirigent::method::run(&rows, &model, &options(3), None, &mut again).map(|_| again.n_draws)
+    };
+    // the cycles before the exact sampler keep nothing
+    assert_eq!(goes_on(DrawsFrom::Exact, 4).unwrap(), 3);
+    for (draws_from, keeps_after) in [(DrawsFrom::Exact, 20), (DrawsFrom::Fast, 4)] {
+        let error = goes_on(draws_from, keeps_after).unwrap_err();
+        assert!(error.to_string().ends_with("goes on with the workers it had: 3 are not 5"), "{error}");
+        assert_eq!(error.hint(), Some("resume it with 5 workers"));
+    }
 }
 
 /// A transport that spoils what a worker says, for a while.
