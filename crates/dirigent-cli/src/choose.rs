@@ -16,6 +16,14 @@ use dirigent::{Error, InputError, Result};
 
 use crate::args::{CyclesArg, DrawsFromArg, EngineArg, EngineArgs, FitArgs, SwitchArg};
 
+/// What a chain begins with, how it computes, and when it ends.
+pub(crate) struct Course {
+    pub(crate) cycles: Cycles,
+    pub(crate) draws: Option<Draws>,
+    pub(crate) kernel: Kernel,
+    pub(crate) start: Option<Vec<u32>>,
+}
+
 /// Workers that another program's engine has.
 pub(crate) struct OutsideWorkers<'a> {
     /// How many, where it is not for the user to say.
@@ -116,10 +124,7 @@ fn alpha(args: &FitArgs) -> Result<Alpha> {
 pub(crate) fn method(
     args: &FitArgs,
     model: &ModelOptions,
-    cycles: Cycles,
-    draws: Option<Draws>,
-    kernel: Kernel,
-    start: Option<Vec<u32>>,
+    Course { cycles, draws, kernel, start }: Course,
     n_rows: usize,
     outside: Option<&OutsideWorkers<'_>>,
 ) -> Result<MethodOptions> {

@@ -13,7 +13,7 @@ use dirigent::sweep::Kernel;
 use dirigent::{InputError, Result};
 
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
-use crate::choose::{self, OutsideWorkers};
+use crate::choose::{self, Course, OutsideWorkers};
 use crate::embed::Watcher;
 use crate::engines::{Outside, OutsideEngines};
 use crate::input::{Input, Source, labels_of};
@@ -111,8 +111,8 @@ impl<'a> Fit<'a> {
             n_workers: outside.n_workers,
             engine: Box::new(|n_workers| outside.engine(input, n_workers)),
         });
-        let mut options =
-            choose::method(args, model_options, cycles, draws, kernel, start, data.n_rows(), outside.as_ref())?;
+        let course = Course { cycles, draws, kernel, start };
+        let mut options = choose::method(args, model_options, course, data.n_rows(), outside.as_ref())?;
         if !options.keeps_checkpoints() && args.checkpoints.checkpoint_every.is_some() {
             let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
             return Err(InputError::new(problem).hint("leave it out").into());
