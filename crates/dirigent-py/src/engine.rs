@@ -103,7 +103,11 @@ fn delivery((what, worker, bytes): (String, u32, Vec<u8>)) -> PyResult<Delivery>
 /// What lacks or was said wrongly the user can put right; all else is the engine's failure.
 fn failed(py: Python<'_>, name: &str, error: &PyErr) -> Error {
     if error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyValueError>(py) {
-        return InputError::new(format!("--engine {name}: {}", error.value(py))).into();
+        let text = error.value(py).to_string();
+        let (problem, hint) =
+            text.split_once("\nhint: ").map_or((&*text, None), |(problem, hint)| (problem, Some(hint)));
+        let input = InputError::new(format!("--engine {name}: {problem}"));
+        return hint.map_or(input.clone(), |hint| input.hint(hint)).into();
     }
     let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let problem = format!("{kind}: {}", error.value(py));

@@ -15,6 +15,7 @@ pub mod av;
 pub mod best;
 pub mod cgs;
 pub mod chains;
+mod collector;
 mod crew;
 pub mod distributed;
 mod finish;

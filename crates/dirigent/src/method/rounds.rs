@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::cgs::{Draws, Observer, Outcome};
+use super::collector::{Collector, Watching};
 use super::crew::{Crew, Nodes, Succession};
-use super::distributed::{Collector, Watching};
 use super::slice::SliceOptions;
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::RunTotals;

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use super::cgs::{Draws, Observer, Outcome};
+use super::collector::{Collector, Watching};
 use super::crew::{Crew, Nodes, Resumed, Succession};
-use super::distributed::{Collector, Engine, Watching, other_workers, saved_nodes};
+use super::distributed::{Engine, other_workers, saved_nodes};
 use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;

@@ -1,0 +1,229 @@
+//! What a driver collects of a run: cycles with what is only looked at of them, labels for VI and draws, and the result.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::cgs::{Draws, Observer, Outcome};
+use crate::checkpoint::{NodesState, Stage};
+use crate::consolidate::{ComponentId, ShardId};
+use crate::engine::{Driver, RunTotals};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::message::codec::{Message, decode_between};
+use crate::metrics;
+use crate::node::{Address, Frame};
+use crate::posterior::horizon::{Ending, StoppedBecause};
+use crate::rows::Shard;
+use crate::trace::CycleInfo;
+
+/// What a collector is to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watching {
+    pub(super) chain: u16,
+    pub(super) draws: Option<Draws>,
+    pub(super) time_limit: Option<f64>,
+}
+
+/// Collects what is only looked at.
+pub(super) struct Collector<'a> {
+    /// The first row of each shard.
+    pub(super) first_rows: Vec<usize>,
+    chain: u16,
+    draws: Option<Draws>,
+    time_limit: Option<f64>,
+    /// As it was first foreseen, whichever coordinator did.
+    pub(super) ending: Rc<Cell<Option<Ending>>>,
+    truth: Option<&'a [u32]>,
+    observer: &'a mut dyn Observer,
+    /// The component of each row, as last shown.
+    state: Vec<Option<ComponentId>>,
+    /// The most probable component of each row and its probability, as last shown.
+    assigned: Vec<Option<(ComponentId, f32)>>,
+    /// A cycle whose labels are still to come.
+    pending: Option<CycleInfo>,
+    last: Option<CycleInfo>,
+    interrupt: Interrupt,
+    /// What was counted before, where the run goes on from a checkpoint, until the engine asks.
+    totals_before: Option<RunTotals>,
+    goes_on: bool,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(
+        shards: &[Shard],
+        watching: Watching,
+        truth: Option<&'a [u32]>,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let interrupt = observer.interrupt();
+        let mut n_rows = 0;
+        let first_rows = shards
+            .iter()
+            .map(|shard| {
+                let first = n_rows;
+                n_rows += shard.n_rows();
+                first
+            })
+            .collect();
+        Self {
+            first_rows,
+            chain: watching.chain,
+            draws: watching.draws,
+            time_limit: watching.time_limit,
+            ending: Rc::default(),
+            truth,
+            observer,
+            state: vec![None; n_rows],
+            assigned: vec![None; n_rows],
+            pending: None,
+            last: None,
+            interrupt,
+            totals_before: None,
+            goes_on: false,
+        }
+    }
+
+    /// Goes on from a border; the workers' states are left over.
+    pub(super) fn resume(&mut self, saved: NodesState) -> Vec<Vec<u8>> {
+        self.pending = saved.pending;
+        (self.totals_before, self.goes_on) = (Some(saved.totals), true);
+        saved.workers
+    }
+
+    /// Passes on the cycle whose labels have come by now.
+    fn pass_on(&mut self) -> Result<()> {
+        let Some(mut info) = self.pending.take() else { return Ok(()) };
+        // rows of workers that are away, or have not yet swept, count as one group of their own
+        let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
+        if self.truth.is_some() || is_kept {
+            let state = numbered_by_size(&self.state);
+            info.vi = self.truth.map(|truth| metrics::compare(&state, truth).vi);
+            if is_kept {
+                self.observer.on_draw(&state)?;
+            }
+        }
+        self.observer.on_cycle(&info)?;
+        let state = &self.state;
+        self.observer.on_state(&info, &|| numbered_by_size(state));
+        self.last = Some(info);
+        Ok(())
+    }
+
+    /// Takes in the labels of these rows.
+    fn take_in(&mut self, rows: impl IntoIterator<Item = usize> + Clone, shown: &crate::message::ShownLabels) {
+        let id_of = |label: &u32| shown.components.get(*label as usize).copied();
+        for (row_ix, label) in rows.clone().into_iter().zip(&shown.labels) {
+            self.state[row_ix] = id_of(label);
+        }
+        let Some((labels, certainty)) = &shown.assignments else { return };
+        for ((row_ix, label), certainty) in rows.into_iter().zip(labels).zip(certainty) {
+            self.assigned[row_ix] = id_of(label).map(|id| (id, *certainty));
+        }
+    }
+
+    /// Rows that took part in the last cycle.
+    pub(super) fn n_rows_in_last_cycle(&self) -> u64 {
+        self.pending.as_ref().or(self.last.as_ref()).map_or(0, |info| info.n_rows)
+    }
+
+    /// What came out but for the components' statistics, and the ids of the components in the order of their numbers.
+    pub(super) fn finish(mut self) -> Result<(Outcome, Vec<ComponentId>)> {
+        self.pass_on()?;
+        let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
+        if missing > 0 {
+            let problem = format!("{missing} rows have no label: their workers were lost and did not return");
+            return Err(Error::Io { doing: "the run".to_owned(), source: std::io::Error::other(problem) });
+        }
+        let last = self.last.unwrap_or_default();
+        // a row whose worker joined at the very end has not been swept: its state is its most probable component
+        let assigned: Vec<(ComponentId, f32)> = self.assigned.into_iter().flatten().collect();
+        let swept = self.state.iter().zip(&assigned).map(|(state, (id, _))| Some(state.unwrap_or(*id)));
+        let state_ids: Vec<Option<ComponentId>> = swept.collect();
+        let state = numbered_by_size(&state_ids);
+        let numbers: HashMap<Option<ComponentId>, u32> = state_ids.into_iter().zip(state.iter().copied()).collect();
+        let k = numbers.len();
+        // every component of the last snapshot has rows, so it has a number
+        let label = |(id, _): &(ComponentId, f32)| numbers.get(&Some(*id)).copied().expect("a component with rows");
+        let mut ids: Vec<(u32, ComponentId)> =
+            numbers.iter().filter_map(|(id, number)| Some((*number, (*id)?))).collect();
+        ids.sort_unstable();
+        let outcome = Outcome {
+            labels: assigned.iter().map(label).collect(),
+            certainty: assigned.iter().map(|(_, certainty)| *certainty).collect(),
+            state,
+            k,
+            components: Vec::new(),
+            log_joint: last.log_joint,
+            alpha: last.alpha,
+            cycles: last.cycle,
+            stopped_because: match last.ending {
+                Some(ending) if ending.last_cycle <= last.cycle => ending.because,
+                _ => StoppedBecause::TimeLimit,
+            },
+        };
+        Ok((outcome, ids.into_iter().map(|(_, id)| id).collect()))
+    }
+}
+
+impl Driver for Collector<'_> {
+    fn on_report(&mut self, info: CycleInfo) -> Result<()> {
+        self.pass_on()?;
+        self.ending.set(self.ending.get().or(info.ending));
+        self.pending = Some(CycleInfo { chain: self.chain + 1, ending: self.ending.get(), ..info });
+        Ok(())
+    }
+
+    fn wants_stop(&mut self, seconds: f64) -> bool {
+        self.time_limit.is_some_and(|limit| seconds >= limit)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.observer.wants_checkpoint()
+    }
+
+    fn on_checkpoint(&mut self, nodes: Option<NodesState>) -> Result<()> {
+        let stage = match nodes {
+            Some(nodes) => Stage::Nodes(NodesState { pending: self.pending.clone(), ..nodes }),
+            // what it went on from is where it still is
+            None if self.goes_on => return Ok(()),
+            None => Stage::Start,
+        };
+        self.observer.on_checkpoint(stage.into())
+    }
+
+    fn on_notice(&mut self, text: &str) {
+        self.observer.on_notice(text);
+    }
+
+    fn totals_before(&mut self) -> Option<RunTotals> {
+        self.totals_before.take()
+    }
+
+    fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
+        match decode_between(&frame, Address::Worker(from), Address::Driver, None)? {
+            (_, Message::ShownLabels(shown)) => self.take_in(self.first_rows[from as usize].., &shown),
+            (_, Message::ShownRows(shown)) => {
+                self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Components numbered by falling size, ties by id.
+fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
+    let mut sizes = HashMap::new();
+    for id in state {
+        *sizes.entry(*id).or_insert(0u64) += 1;
+    }
+    let mut ids: Vec<_> = sizes.iter().map(|(id, size)| (std::cmp::Reverse(*size), *id)).collect();
+    ids.sort_unstable();
+    let numbers: HashMap<_, _> = ids.iter().enumerate().map(|(number, (_, id))| (*id, number as u32)).collect();
+    state.iter().map(|id| numbers[id]).collect()
+}
