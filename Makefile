@@ -56,6 +56,7 @@ licences:
 text:
 	@$(PYTHON) scripts/check_text.py
 	@$(PYTHON) scripts/check_paper_to_code.py
+	@$(PYTHON) scripts/check_docs.py
 
 test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
