@@ -6,8 +6,8 @@ use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{Row, Shard, Table};
 use dirigent::special::log_gamma;
 use dirigent::stats::{Stats, Sums};
-use dirigent::sweep::Sampler;
 use dirigent::sweep::reference::Reference;
+use dirigent::sweep::{Sampler, UNASSIGNED};
 
 // begin: family
 /// Waiting times: x ~ Exp(rate), rate ~ Gamma(shape, scale): `shape` waits of `total / shape` each are what the prior has seen.
@@ -117,7 +117,11 @@ fn waits(means: &[f64], n_rows: usize) -> Shard {
 fn sweep(family: &Waiting, shard: &Shard, alpha: f64, n_sweeps: u64) -> Vec<Vec<u32>> {
     let mut sampler = Reference::new(family.clone(), shard.clone());
     let states = (0..n_sweeps).map(|cycle| {
-        let components = sampler.contributions();
+        // at the border of a cycle components are numbered without gaps
+        let with_rows = (0..).zip(sampler.contributions()).filter(|(_, stats)| stats.count > 0);
+        let (slots, components): (Vec<u32>, Vec<Stats>) = with_rows.unzip();
+        let number = |label| slots.iter().position(|slot| slot == label).map_or(UNASSIGNED, |number| number as u32);
+        sampler.set_labels(sampler.labels().iter().map(number).collect());
         sampler.load(&components);
         sampler.sweep(alpha, &mut Seed::new(7).stream(Role::Sweep, 0, cycle));
         sampler.labels().to_vec()
