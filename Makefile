@@ -11,6 +11,8 @@ help:
 	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
 	@echo "make bench         the sweep beside its slow twin and the bare limit"
 	@echo "make bench-counts  instruction counts of the sweep"
+	@echo "make compare       Dirigent beside scikit-learn, HDBSCAN and others, on made sets and those of DATA=FOLDER (hours; goes on where it was)"
+	@echo "make book          the guide and the documentation as a book, in the target folder (mdBook)"
 	@echo "make audit         advisories, licences and sources of all dependencies (cargo-deny)"
 	@echo "make demo          make data, fit them, print a summary"
 
@@ -54,6 +56,7 @@ licences:
 text:
 	@$(PYTHON) scripts/check_text.py
 	@$(PYTHON) scripts/check_paper_to_code.py
+	@$(PYTHON) scripts/check_docs.py
 
 test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
@@ -65,10 +68,17 @@ bench:
 bench-counts:
 	bash crates/dirigent/benches/counts.sh
 
+compare:
+	@scripts/compare
+
+# mdBook is installed into the target folder where there is none
+book:
+	@scripts/book
+
 audit:
 	@scripts/with "cargo deny --version" "cargo install cargo-deny --locked" cargo deny --workspace check
 
 demo:
 	cargo run --locked --release -- demo
 
-.PHONY: help test tools format lint rust python readme licences browser text test-long bench bench-counts audit demo
+.PHONY: help test tools format lint rust python readme licences browser text test-long bench bench-counts compare book audit demo

@@ -8,6 +8,80 @@
 //! ([`consolidate::Pool`]) and decides which of their components are one. They speak in messages ([`message`]) that an engine carries
 //! ([`engine`]); [`method::distributed`] puts them together. [`method::run`] runs any method.
 //!
+//! # From rows in memory to labels
+//!
+//! ```
+//! use dirigent::Result;
+//! use dirigent::method::cgs::Observer;
+//! use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
+//! use dirigent::method::{self, MethodOptions, default_workers};
+//! use dirigent::model::{Alpha, Model, ModelOptions};
+//! use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+//! use dirigent::posterior::horizon::Cycles;
+//! use dirigent::posterior::predictive::Predictor;
+//! use dirigent::rows::{Shard, Table};
+//! use dirigent::survey::Survey;
+//! use dirigent::sweep::Kernel;
+//! use dirigent::trace::CycleInfo;
+//!
+//! // six rows of two columns: three near the origin, three far away
+//! let cells = vec![0.0, 0.1, 0.2, 0.0, 0.1, 0.2, 9.0, 9.1, 9.2, 9.0, 9.1, 9.2];
+//! let rows = Shard::of_table(Table::from_f64(2, cells));
+//!
+//! // the model: what is left out is chosen from a survey of the rows
+//! let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
+//! let model = Model::resolve(&model_options, &Survey::of(&rows))?;
+//!
+//! // the method, here the default one: workers that consolidate, split and merge, on two threads
+//! let options = MethodOptions::Distributed(DistributedOptions {
+//!     coordinator: CoordinatorOptions {
+//!         n_workers: default_workers(rows.n_rows()) as u32,
+//!         model: model_options,
+//!         alpha: Alpha::Auto,
+//!         consolidation: Consolidation::Progressive,
+//!         splits: true,
+//!         schedule: Schedule::Sync,
+//!         cycles: Cycles::Auto { max: 1000 },
+//!         n_kept: 0,
+//!         seed: 0,
+//!         chain: 0,
+//!         sweeps_per_cycle: 1,
+//!         shows_labels: false,
+//!         kernel: None,
+//!         has_start: false,
+//!     },
+//!     draws: None,
+//!     draws_from: DrawsFrom::Exact,
+//!     engine: Engine::Threads(2),
+//!     start: None,
+//!     time_limit: None,
+//! });
+//!
+//! // whoever looks on is told of every cycle
+//! struct Watcher;
+//! impl Observer for Watcher {
+//!     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
+//!         println!("cycle {}: K = {}, log-joint {:.1}", info.cycle, info.k, info.log_joint);
+//!         Ok(())
+//!     }
+//!     fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let (outcome, _totals) = method::run(&rows, &model, &options, None, &mut Watcher)?;
+//! assert_eq!(outcome.labels, [0, 0, 0, 1, 1, 1]);
+//!
+//! // and rows that were not there
+//! let mut predictor = Predictor::new(&model, &outcome.components, outcome.alpha, Kernel::best(), 1);
+//! let far_and_near = Shard::of_table(Table::from_f64(2, vec![9.0, 9.0, 0.0, 0.0]));
+//! let labels: Vec<u32> = predictor.predict(&far_and_near).iter().map(|row| row.label).collect();
+//! assert_eq!(labels, [1, 0]);
+//! # Ok::<(), dirigent::Error>(())
+//! ```
+//!
+//! # A chain by hand
+//!
 //! ```
 //! use dirigent::io::synthetic::MixtureLaw;
 //! use dirigent::method::cgs::Chain;

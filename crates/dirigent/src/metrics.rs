@@ -23,6 +23,16 @@ pub struct Agreement {
 }
 
 /// Compares two partitions of the same rows, each given by a label a row. Any numbers may serve as labels.
+///
+/// ```
+/// let agreement = dirigent::metrics::compare(&[0, 0, 1, 1], &[7, 7, 3, 3]);
+/// assert_eq!((agreement.vi, agreement.ari, agreement.nmi), (0.0, 1.0, 1.0));
+///
+/// // one cluster says nothing of the two: VI is what is missing, ln 2
+/// let agreement = dirigent::metrics::compare(&[0, 0, 1, 1], &[0, 0, 0, 0]);
+/// assert!((agreement.vi - std::f64::consts::LN_2).abs() < 1e-12);
+/// assert_eq!((agreement.k_a, agreement.k_b), (2, 1));
+/// ```
 pub fn compare(a: &[u32], b: &[u32]) -> Agreement {
     assert_eq!(a.len(), b.len(), "two partitions of the same rows");
     let (a, b) = (Clusters::of(a), Clusters::of(b));

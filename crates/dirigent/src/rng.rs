@@ -33,6 +33,15 @@ pub enum Role {
 }
 
 /// The seed of a run, from which every stream is derived.
+///
+/// ```
+/// use dirigent::rng::{Role, Seed};
+///
+/// // a stream is its name: nothing is stored, and nobody's draws depend on how much another has drawn
+/// let draw = |cycle| Seed::new(7).stream(Role::Sweep, 3, cycle).uniform();
+/// assert_eq!(draw(1), draw(1));
+/// assert_ne!(draw(1), draw(2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     /// The user's number.

@@ -163,6 +163,15 @@ impl Table {
 }
 
 /// A run of rows of the concatenated input: what one worker owns.
+///
+/// ```
+/// use dirigent::rows::{Row, Shard, Table, worker_rows};
+///
+/// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]));
+/// assert_eq!((rows.n_rows(), rows.n_columns()), (3, 2));
+/// let second_of_two_workers = rows.part(worker_rows(1, 2, rows.n_rows()));
+/// assert_eq!(second_of_two_workers.row(0), Row::F64(&[2.0, 3.0]));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Shard {
     n_columns: usize,

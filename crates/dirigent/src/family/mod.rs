@@ -159,6 +159,27 @@ pub fn log_marginal(family: &dyn Conjugate, stats: &Stats, sum_log_base: f64) ->
 
 /// The log-joint of a partition and its rows, the paper's likelihood curve:
 /// K log α + ln Γ(α) − ln Γ(α+n) + Σ_k [ln Γ(n_k) + b(S_k) − b₀] + Σ_i log h(x_i). Empty components do not count.
+///
+/// ```
+/// use dirigent::family::{Conjugate, Family, Multinomial, log_joint};
+/// use dirigent::rows::{CountTable, Shard, Table};
+///
+/// // two documents that have no word in common
+/// let mut table = CountTable::new(4);
+/// table.push_row([(0, 5), (1, 5)]);
+/// table.push_row([(2, 5), (3, 5)]);
+/// let documents = Shard::of_table(Table::Counts(table));
+///
+/// let family = Multinomial { n_words: 4, smoothing: 0.1 };
+/// let stats = |rows: &[usize]| {
+///     let mut stats = family.empty_stats();
+///     rows.iter().for_each(|&row_ix| family.add_row(documents.row(row_ix), &mut stats));
+///     stats
+/// };
+/// let apart = log_joint(&family, &[stats(&[0]), stats(&[1])], 1.0, 0.0);
+/// let together = log_joint(&family, &[stats(&[0, 1])], 1.0, 0.0);
+/// assert!(apart > together);
+/// ```
 pub fn log_joint<'a>(
     family: &dyn Conjugate,
     components: impl IntoIterator<Item = &'a Stats>,

@@ -68,6 +68,20 @@ impl Model {
     }
 
     /// The same, with every choice that was made.
+    ///
+    /// ```
+    /// use dirigent::model::{Model, ModelOptions};
+    /// use dirigent::rows::{Shard, Table};
+    /// use dirigent::survey::Survey;
+    ///
+    /// let rows = Shard::of_table(Table::from_f64(2, vec![1.0, 0.0, 0.0, 1.0, 1.0, 1.0]));
+    /// let (model, choices) = Model::explain(&ModelOptions::default(), &Survey::of(&rows))?;
+    /// assert_eq!(model.described().name(), "bernoulli");
+    /// for choice in choices {
+    ///     println!("{} = {}: {}", choice.name, choice.value, choice.why);
+    /// }
+    /// # Ok::<(), dirigent::Error>(())
+    /// ```
     pub fn explain(options: &ModelOptions, survey: &Survey) -> Result<(Self, Vec<Choice>)> {
         let shape = choose::shape(options, survey)?;
         let (model, mut choices) = priors::model(shape.shape, options, survey)?;

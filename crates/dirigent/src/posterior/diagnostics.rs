@@ -31,6 +31,14 @@ impl Mixing {
 }
 
 /// Rank-normalised split R-hat of chains of the same length.
+///
+/// ```
+/// use dirigent::posterior::diagnostics::r_hat;
+///
+/// let chain = |level: f64| (0..40).map(|step| level + f64::from(step * 7 % 11)).collect::<Vec<f64>>();
+/// assert!(r_hat(&[chain(0.0), chain(0.0)]).unwrap() < 1.05);
+/// assert!(r_hat(&[chain(0.0), chain(50.0)]).unwrap() > 1.5, "they sit in different places");
+/// ```
 pub fn r_hat(chains: &[Vec<f64>]) -> Option<f64> {
     let halves = halves(chains)?;
     let middle = median(&halves)?;

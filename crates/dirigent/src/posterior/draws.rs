@@ -12,6 +12,18 @@ use crate::metrics;
 use crate::rows::Cells;
 
 /// Partitions of the same rows, one a draw.
+///
+/// ```
+/// use dirigent::posterior::draws::Partitions;
+/// use dirigent::rows::Cells;
+///
+/// // four draws of three rows
+/// let draws = Partitions::new(3, Cells::Owned(vec![0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0]))?;
+/// assert_eq!(draws.k(), [2, 2, 2, 1]);
+/// assert_eq!(draws.k_posterior().shares[&2], 0.75);
+/// assert_eq!(draws.together(0, 1), 0.75);
+/// # Ok::<(), dirigent::InputError>(())
+/// ```
 #[derive(Debug)]
 pub struct Partitions {
     n_rows: usize,

@@ -1,0 +1,5 @@
+//! What can be added from outside, as docs/guide/extend-*.md quote it: a family, a consolidation, an engine.
+
+mod consolidation;
+mod engine;
+mod family;
