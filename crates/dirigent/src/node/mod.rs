@@ -8,6 +8,7 @@ pub mod conservation;
 mod coordinator;
 mod rounds;
 mod slice;
+mod spec;
 mod subc;
 #[cfg(test)]
 mod tests;
@@ -17,18 +18,21 @@ mod worker;
 pub use av::{AvCoordinator, AvWorker, AvWorkerOptions};
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
 pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+pub use spec::{WorkerKind, WorkerSpec, WorkerStart};
 pub use subc::{SubcCoordinator, SubcWorker};
 pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::posterior::horizon::Ending;
 
 /// Where a frame goes to or comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Address {
     /// The node that owns the statistics.
     Coordinator,
