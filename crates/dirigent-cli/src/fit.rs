@@ -159,6 +159,10 @@ impl<'a> Fit<'a> {
     fn keeper(&self, said: &Said, resumed: Option<Resumed>, is_watched: bool) -> Result<(RunDir, Keeper)> {
         let every = self.args.checkpoints.checkpoint_every;
         if let Some(mut resumed) = resumed {
+            if !self.options.keeps_checkpoints() {
+                let problem = "this engine keeps no checkpoints and cannot go on from one";
+                return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
+            }
             let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model)?;
             return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
         }

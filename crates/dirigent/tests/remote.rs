@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dirigent::Result;
+use dirigent::checkpoint::Saved;
 use dirigent::engine::RunTotals;
 use dirigent::engine::remote::{Delivery, FileRows, Host, Remote, RowSource, Transport};
 use dirigent::io::{DataSet, FittedColumns, Selection};
@@ -85,6 +86,12 @@ struct Log {
     notices: Vec<String>,
     log_joints: Vec<f64>,
     n_draws: usize,
+    /// Borders after which the state is put away.
+    keeps_after: Option<usize>,
+    n_borders: usize,
+    kept: Option<Saved>,
+    /// The state to go on from.
+    saved: Option<Saved>,
 }
 
 impl Observer for Log {
@@ -98,6 +105,17 @@ impl Observer for Log {
     }
     fn on_notice(&mut self, text: &str) {
         self.notices.push(text.to_owned());
+    }
+    fn wants_checkpoint(&mut self) -> bool {
+        self.n_borders += 1;
+        self.keeps_after == Some(self.n_borders)
+    }
+    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+        self.kept = Some(saved);
+        Ok(())
+    }
+    fn take_saved(&mut self) -> Option<Saved> {
+        self.saved.take()
     }
 }
 
@@ -113,8 +131,18 @@ fn model() -> ModelOptions {
 }
 
 fn consolidated(schedule: Schedule, splits: bool, draws: Option<Draws>, engine: Engine) -> MethodOptions {
+    on_workers(WORKERS, schedule, splits, draws, engine)
+}
+
+fn on_workers(
+    n_workers: usize,
+    schedule: Schedule,
+    splits: bool,
+    draws: Option<Draws>,
+    engine: Engine,
+) -> MethodOptions {
     let coordinator = CoordinatorOptions {
-        n_workers: WORKERS as u32,
+        n_workers: n_workers as u32,
         model: model(),
         alpha: Alpha::Auto,
         consolidation: Consolidation::Progressive,
@@ -295,6 +323,123 @@ fn what_a_host_cannot_read_ends_the_run_with_its_place_and_the_file() {
     assert!(bad.contains("part-0.csv, line 2, column y") && bad.contains("(worker 0 at host-0)"), "{bad}");
     let missing = error_after(&|| std::fs::remove_file(&paths[0]).unwrap());
     assert!(missing.contains("part-0.csv") && missing.contains("worker 0 at host-0"), "{missing}");
+}
+
+#[test]
+fn a_run_goes_on_from_a_checkpoint_on_another_engine_as_if_nothing_had_happened() {
+    let method = |engine| consolidated(Schedule::Sync, true, None, engine);
+    let there = || remote(Loopback::new(WORKERS, None), None);
+    let expected = fit(&method(Engine::Threads(2)), &mut Log::default()).0;
+    for (first, second) in [(there(), Engine::Threads(2)), (Engine::Threads(2), there()), (there(), there())] {
+        let mut log = Log { keeps_after: Some(4), ..Log::default() };
+        assert!(fit(&method(first), &mut log).0 == expected, "a checkpoint changes nothing");
+        let mut log = Log { saved: log.kept, ..Log::default() };
+        assert!(fit(&method(second), &mut log).0 == expected, "other labels");
+        // the cycle of the border itself, and those after it
+        assert_eq!(log.log_joints.len(), 12 - 4 + 1);
+    }
+}
+
+#[test]
+fn a_run_goes_on_with_another_number_of_workers() {
+    for schedule in [Schedule::Sync, Schedule::Async] {
+        let mut log = Log { keeps_after: Some(4), ..Log::default() };
+        let expected = fit(&consolidated(schedule, true, None, Engine::Threads(2)), &mut log).0;
+        for n_workers in [1, 3, 8] {
+            let options = on_workers(n_workers, schedule, true, None, Engine::Threads(2));
+            let mut again = Log { saved: log.kept.clone(), ..Log::default() };
+            let (outcome, _) = fit(&options, &mut again);
+            let what = format!("{schedule:?}, {n_workers} workers");
+            assert_eq!((outcome.k, outcome.cycles, outcome.labels.len()), (expected.k, 12, ROWS), "{what}");
+            assert_eq!(outcome.labels, expected.labels, "{what}: six clusters that nobody could mistake");
+            // it goes on where it was: no worker seats its rows anew
+            let at_border = log.log_joints[3];
+            assert!(again.log_joints.iter().all(|it| (it - at_border).abs() < 1e-2 * at_border.abs()), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_keeps_states_goes_on_with_the_workers_it_had() {
+    let draws = Some(Draws { n_draws: 3, thin: 2 });
+    let rows = Shard::of_table(table());
+    let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
+    let goes_on = |draws_from, keeps_after| {
+        let options = |n_workers| match on_workers(n_workers, Schedule::Sync, false, draws, Engine::Threads(2)) {
+            MethodOptions::Distributed(options) => {
+                MethodOptions::Distributed(DistributedOptions { draws_from, ..options })
+            }
+            _ => unreachable!("it is a method that consolidates"),
+        };
+        let mut log = Log { keeps_after: Some(keeps_after), ..Log::default() };
+        fit(&options(WORKERS), &mut log);
+        let mut again = Log { saved: log.kept, ..Log::default() };
+        dirigent::method::run(&rows, &model, &options(3), None, &mut again).map(|_| again.n_draws)
+    };
+    // the cycles before the exact sampler keep nothing
+    assert_eq!(goes_on(DrawsFrom::Exact, 4).unwrap(), 3);
+    for (draws_from, keeps_after) in [(DrawsFrom::Exact, 20), (DrawsFrom::Fast, 4)] {
+        let error = goes_on(draws_from, keeps_after).unwrap_err();
+        assert!(error.to_string().ends_with("goes on with the workers it had: 3 are not 5"), "{error}");
+        assert_eq!(error.hint(), Some("resume it with 5 workers"));
+    }
+}
+
+/// A transport that spoils what a worker says, for a while.
+struct Spoiling {
+    inner: Loopback,
+    worker: u32,
+    after: usize,
+    times: usize,
+}
+
+impl Transport for Spoiling {
+    fn post(&mut self, worker: u32, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()> {
+        self.inner.post(worker, request, shared)
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Vec<Delivery>> {
+        let mut arrived = self.inner.receive(wait)?;
+        for delivery in &mut arrived {
+            if let Delivery::Answer(worker, bytes) = delivery
+                && *worker == self.worker
+                && self.times > 0
+            {
+                if self.after > 0 {
+                    self.after -= 1;
+                    continue;
+                }
+                self.times -= 1;
+                let middle = bytes.len() / 2;
+                bytes[middle..].iter_mut().for_each(|byte| *byte ^= 0x5a);
+            }
+        }
+        Ok(arrived)
+    }
+}
+
+#[test]
+fn a_worker_that_says_nonsense_is_expelled_by_name_and_the_fit_goes_on() {
+    let rows = Shard::of_table(table());
+    let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
+    let spoiled = |after, times| {
+        let transport = Spoiling { inner: Loopback::new(WORKERS, None), worker: 3, after, times };
+        let sources = (0..WORKERS).map(|worker| RowSource::here(&rows.part(worker_rows(worker, WORKERS, ROWS))));
+        let remote = Remote::new("spoiling", Arc::new(Mutex::new(transport)), sources.collect(), None);
+        let options = consolidated(Schedule::Sync, true, None, Engine::Remote(remote));
+        let mut log = Log::default();
+        (dirigent::method::run(&rows, &model, &options, None, &mut log), log.notices)
+    };
+    for after in [2, 3, 7] {
+        let (outcome, notices) = spoiled(after, 1);
+        let (outcome, _) = outcome.unwrap();
+        assert_eq!((outcome.k, outcome.labels.len()), (6, ROWS), "after {after}");
+        assert_eq!(notices.len(), 2, "{notices:?}");
+        assert!(notices[0].starts_with("worker 3 is expelled: a frame of worker 3 was refused"), "{notices:?}");
+    }
+    let (outcome, notices) = spoiled(2, usize::MAX);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("a frame of worker 3 was refused"), "{error}, {notices:?}");
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
 use crate::node::{Address, Event, Frame, Node};
 
+/// Expulsions that a run bears: what goes on saying nonsense is no accident.
+const MOST_EXPELLED: usize = 10;
+
 /// The workers, wherever they are.
 pub(super) trait Workers {
     /// Leaves an event for a worker; what comes of it arrives later, in the order of its events.
@@ -26,6 +29,12 @@ pub(super) trait Workers {
 
     /// Whatever is being computed should break off.
     fn break_off(&mut self) {}
+
+    /// Makes a worker that has said nonsense anew, which then arrives as one that is back; whether that is possible.
+    fn expel(&mut self, shard: ShardId) -> Result<bool> {
+        let _ = shard;
+        Ok(false)
+    }
 }
 
 /// Something from a worker.
@@ -57,6 +66,7 @@ pub(super) struct Desk<'a> {
     outstanding: Vec<usize>,
     /// Workers that are lost and may come back.
     away: BTreeSet<ShardId>,
+    n_expelled: usize,
     may_idle: bool,
     is_stop_told: bool,
     /// What workers are to be told once their state has been taken.
@@ -88,6 +98,7 @@ impl<'a> Desk<'a> {
             inbox: VecDeque::new(),
             outstanding: vec![0; n_workers],
             away: BTreeSet::new(),
+            n_expelled: 0,
             may_idle: false,
             is_stop_told: false,
             roll: Roll::default(),
@@ -137,7 +148,11 @@ impl<'a> Desk<'a> {
                 self.outstanding[shard as usize] -= 1;
                 match result {
                     Err(Error::Interrupted) if self.driver.is_interrupted() => Ok(()),
-                    result => self.publish(Address::Worker(shard), result?),
+                    Err(error @ Error::BadFrame { .. }) => self.expel(shard, error),
+                    result => match self.publish(Address::Worker(shard), result?) {
+                        Err(error @ Error::BadFrame { .. }) => self.expel(shard, error),
+                        published => published,
+                    },
                 }
             }
             Arrival::Lost(shard, why) => {
@@ -153,6 +168,17 @@ impl<'a> Desk<'a> {
                 self.post(shard, Event::Start)
             }
         }
+    }
+
+    /// A worker has said what no sound one says, or has been told it by a network that is not sound: it begins another life. It has that many.
+    fn expel(&mut self, shard: ShardId, error: Error) -> Result<()> {
+        self.n_expelled += 1;
+        if self.n_expelled > MOST_EXPELLED || !self.workers.expel(shard)? {
+            return Err(error);
+        }
+        self.driver.on_notice(&format!("worker {shard} is expelled: {error}"));
+        self.lose(shard);
+        Ok(())
     }
 
     /// Nobody waits for a worker any more, until it is back.
@@ -216,8 +242,12 @@ impl<'a> Desk<'a> {
     fn tell(&mut self, event: Event) -> Result<()> {
         self.roll.told(Address::Coordinator, &event);
         self.may_idle |= matches!(event, Event::Frame { .. });
-        let outcome = call::tell(self.coordinator, Address::Coordinator, event, Stopwatch::Wall)?;
-        self.publish(Address::Coordinator, outcome)?;
+        match call::tell(self.coordinator, Address::Coordinator, event, Stopwatch::Wall) {
+            Err(Error::BadFrame { from: Address::Worker(shard), why }) => {
+                self.expel(shard, Error::BadFrame { from: Address::Worker(shard), why })?;
+            }
+            outcome => self.publish(Address::Coordinator, outcome?)?,
+        }
         if !self.is_stop_told && self.driver.wants_stop(self.meter.seconds()) {
             self.is_stop_told = true;
             self.inbox.push_back(Event::Stop);
@@ -245,6 +275,10 @@ impl<'a> Desk<'a> {
                 (Address::Worker(shard), Address::Driver) => self.driver.on_frame(shard, frame)?,
                 (_, Address::Driver) => self.driver.on_coordinator_frame(frame)?,
                 (_, Address::Coordinator) => self.inbox.push_back(Event::Frame { from, frame }),
+                (Address::Worker(_), Address::Worker(_)) => {
+                    let why = "workers speak to the coordinator and to the driver only".to_owned();
+                    return Err(Error::BadFrame { from, why });
+                }
                 (_, Address::Worker(shard)) if (shard as usize) < self.outstanding.len() => match &mut self.held_back {
                     Some(held_back) => held_back.push((shard, frame)),
                     None => self.post(shard, Event::Frame { from, frame })?,

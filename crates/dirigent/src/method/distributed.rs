@@ -17,11 +17,11 @@ use crate::engine::{Driver, RunTotals, threads};
 use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
-use crate::message::codec::{Message, decode};
+use crate::message::codec::{Message, decode_between};
 use crate::method::cgs::{Draws, Observer, Outcome};
 use crate::method::crew::{Crew, Nodes, Resumed, Succession};
 use crate::metrics;
-use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Schedule, WorkerKind};
+use crate::node::{Address, Coordinator, CoordinatorOptions, Frame, Node, Schedule, WorkerKind, deal_anew};
 use crate::posterior::horizon::{Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -101,7 +101,9 @@ pub fn run(
         ..options.coordinator.clone()
     };
     let interrupt = observer.interrupt();
-    let saved = saved_nodes(observer.take_saved(), shards.len())?;
+    let saved = saved_nodes(observer.take_saved())?;
+    let has_other_workers = saved.as_ref().is_some_and(|saved| saved.workers.len() != shards.len());
+    let saved = saved.map(|saved| dealt_to(shards, saved, &options.draws)).transpose()?;
     let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let crew = Crew {
@@ -111,7 +113,7 @@ pub fn run(
         kernel: coordinator_options.kernel,
         start: options.start.as_deref(),
         resumed: None,
-        joins_anew: coordinator_options.schedule == Schedule::Async,
+        joins_anew: coordinator_options.schedule == Schedule::Async || has_other_workers,
         interrupt,
     };
     let successor = |succession: Succession<'_>| {
@@ -357,7 +359,7 @@ impl Driver for Collector<'_> {
     }
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
-        match decode(&frame, None)? {
+        match decode_between(&frame, Address::Worker(from), Address::Driver, None)? {
             (_, Message::ShownLabels(shown)) => self.take_in(self.first_rows[from as usize].., &shown),
             (_, Message::ShownRows(shown)) => {
                 self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);
@@ -369,12 +371,30 @@ impl Driver for Collector<'_> {
 }
 
 /// The state of nodes that go on.
-pub(super) fn saved_nodes(saved: Option<Saved>, n_workers: usize) -> Result<Option<NodesState>> {
+pub(super) fn saved_nodes(saved: Option<Saved>) -> Result<Option<NodesState>> {
     match saved.map(|saved| saved.stage) {
         None | Some(Stage::Start) => Ok(None),
-        Some(Stage::Nodes(nodes)) if nodes.workers.len() == n_workers => Ok(Some(nodes)),
-        Some(_) => Err(InputError::new("the checkpoint is of another method or of other workers").into()),
+        Some(Stage::Nodes(nodes)) => Ok(Some(nodes)),
+        Some(Stage::Chain(_)) => Err(InputError::new("the checkpoint is of another method").into()),
     }
+}
+
+/// The same state for the workers of these shards. It need not have been theirs, unless states were kept: those are of the last cycles of one run.
+fn dealt_to(shards: &[Shard], saved: NodesState, draws: &Option<Draws>) -> Result<NodesState> {
+    if saved.workers.len() == shards.len() {
+        return Ok(saved);
+    }
+    if draws.is_some() {
+        return Err(other_workers(saved.workers.len(), shards.len(), "a run with --draws").into());
+    }
+    let workers = deal_anew(&saved.coordinator, &saved.workers, shards)?;
+    Ok(NodesState { workers, ..saved })
+}
+
+/// Of a run that cannot go on with another number of workers.
+pub(super) fn other_workers(before: usize, now: usize, what: &str) -> InputError {
+    InputError::new(format!("{what} goes on with the workers it had: {now} are not {before}"))
+        .hint(format!("resume it with {before} workers"))
 }
 
 /// Components numbered by falling size, ties by id.

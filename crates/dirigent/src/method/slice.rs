@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::cgs::{Draws, Observer, Outcome};
 use super::crew::{Crew, Nodes, Resumed, Succession};
-use super::distributed::{Collector, Engine, Watching, saved_nodes};
+use super::distributed::{Collector, Engine, Watching, other_workers, saved_nodes};
 use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
@@ -43,7 +43,10 @@ pub fn run(
         ..options.coordinator.clone()
     };
     let interrupt = observer.interrupt();
-    let saved = saved_nodes(observer.take_saved(), shards.len())?;
+    let saved = saved_nodes(observer.take_saved())?;
+    if let Some(before) = saved.as_ref().map(|saved| saved.workers.len()).filter(|before| *before != shards.len()) {
+        return Err(other_workers(before, shards.len(), "the slice sampler").into());
+    }
     let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let crew = Crew {

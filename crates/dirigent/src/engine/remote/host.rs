@@ -45,8 +45,11 @@ impl Host {
 
     /// Does what a request asks. Whatever goes wrong is in the answer.
     pub fn handle(&self, request: &[u8], shared: Option<&[u8]>) -> Vec<u8> {
-        let said = Request::decode(request).and_then(|request| self.answer(request, shared)).map_err(Into::into);
-        Answer { place: self.place.clone(), said }.encode()
+        let (life, said) = match Request::decode(request) {
+            Ok(request) => (request.life, self.answer(request, shared)),
+            Err(error) => (0, Err(error)),
+        };
+        Answer { place: self.place.clone(), life, said: said.map_err(Into::into) }.encode()
     }
 
     /// The sweep that is going on breaks off.
@@ -54,7 +57,7 @@ impl Host {
         self.interrupt.raise();
     }
 
-    fn answer(&self, Request { worker, what }: Request, shared: Option<&[u8]>) -> Result<Said> {
+    fn answer(&self, Request { worker, what, .. }: Request, shared: Option<&[u8]>) -> Result<Said> {
         let mut workers = lock(&self.workers);
         let event = match what {
             What::Begin(begin) => {

@@ -25,7 +25,7 @@ use super::desk::{Arrival, Border, Desk, Workers};
 use super::{Driver, RunTotals, failed};
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
-use crate::node::{Event, Frame, Node, WorkerSpec};
+use crate::node::{Address, Event, Frame, Node, WorkerSpec};
 
 /// How long one look for arrivals takes at most: so often is it asked whether the run is interrupted.
 const LOOK: Duration = Duration::from_millis(100);
@@ -96,6 +96,7 @@ impl Remote {
             rows: &self.rows,
             labels: self.labels.as_deref(),
             seated: &mut seated,
+            lives: vec![0; n_workers],
             specs,
             arrivals: VecDeque::new(),
         };
@@ -124,6 +125,8 @@ struct RemoteWorkers<'a> {
     rows: &'a [RowSource],
     labels: Option<&'a Path>,
     seated: &'a mut [bool],
+    /// How many nodes of each worker were made.
+    lives: Vec<u32>,
     specs: Vec<WorkerSpec>,
     arrivals: VecDeque<Delivery>,
 }
@@ -132,6 +135,7 @@ impl RemoteWorkers<'_> {
     /// Has the node of a worker made: for a run that begins, or from what its last life has put away.
     fn begin(&mut self, worker: ShardId, is_again: bool) -> Result<()> {
         let ix = worker as usize;
+        self.lives[ix] += 1;
         let rows = (!std::mem::replace(&mut self.seated[ix], true)).then(|| self.rows[ix].clone());
         let labels = self.labels.map(|folder| folder.join(format!("worker-{worker}.labels")));
         let begin = Begin { rows, spec: self.specs[ix].clone(), labels, is_again };
@@ -139,7 +143,16 @@ impl RemoteWorkers<'_> {
     }
 
     fn ask(&mut self, worker: ShardId, what: What, shared: Option<&Arc<[u8]>>) -> Result<()> {
-        self.transport.post(worker, Request { worker, what }.encode(), shared)
+        self.transport.post(worker, Request { worker, life: self.lives[worker as usize], what }.encode(), shared)
+    }
+
+    /// What a worker's present node has said; nothing for one that was given up.
+    fn said(&self, worker: ShardId, bytes: &[u8]) -> Option<Result<Said>> {
+        match Answer::decode(bytes) {
+            Ok(answer) if answer.life != self.lives[worker as usize] => None,
+            Ok(answer) => Some(answer.result(worker)),
+            Err(error) => Some(Err(Error::BadFrame { from: Address::Worker(worker), why: error.to_string() })),
+        }
     }
 
     fn next_delivery(&mut self, wait: Duration) -> Result<Option<Delivery>> {
@@ -183,11 +196,11 @@ impl Workers for RemoteWorkers<'_> {
                     self.begin(worker, true)?;
                     return Ok(Some(Arrival::Back(worker)));
                 }
-                Delivery::Answer(worker, bytes) => match Answer::decode(&bytes)?.result(worker) {
-                    Ok(Said::Ready) => {}
-                    Ok(Said::Outcome(outcome)) => return Ok(Some(Arrival::Handled(worker, Ok(outcome.into())))),
-                    Ok(Said::State(_)) => return Err(out_of_turn(worker)),
-                    Err(error) => return Ok(Some(Arrival::Handled(worker, Err(error)))),
+                Delivery::Answer(worker, bytes) => match self.said(worker, &bytes) {
+                    None | Some(Ok(Said::Ready)) => {}
+                    Some(Ok(Said::Outcome(outcome))) => return Ok(Some(Arrival::Handled(worker, Ok(outcome.into())))),
+                    Some(Ok(Said::State(_))) => return Err(out_of_turn(worker)),
+                    Some(Err(error)) => return Ok(Some(Arrival::Handled(worker, Err(error)))),
                 },
             }
         }
@@ -203,12 +216,13 @@ impl Workers for RemoteWorkers<'_> {
         let (mut n_waiting, mut others) = (n_workers, Vec::new());
         while n_waiting > 0 {
             match self.next_delivery(LOOK)? {
-                Some(Delivery::Answer(worker, bytes)) => match Answer::decode(&bytes)?.result(worker)? {
-                    Said::State(state) => {
+                Some(Delivery::Answer(worker, bytes)) => match self.said(worker, &bytes).transpose()? {
+                    Some(Said::State(state)) => {
                         states[worker as usize] = state;
                         n_waiting -= 1;
                     }
-                    Said::Ready | Said::Outcome(_) => return Err(out_of_turn(worker)),
+                    Some(Said::Ready | Said::Outcome(_)) => return Err(out_of_turn(worker)),
+                    None => {}
                 },
                 Some(lost @ Delivery::Lost(..)) => {
                     others.push(lost);
@@ -224,6 +238,12 @@ impl Workers for RemoteWorkers<'_> {
 
     fn break_off(&mut self) {
         self.transport.interrupt();
+    }
+
+    fn expel(&mut self, worker: ShardId) -> Result<bool> {
+        // where it lives it is made again, from what it has put away itself
+        self.arrivals.push_front(Delivery::Back(worker, String::new()));
+        Ok(true)
     }
 }
 

@@ -15,6 +15,8 @@ use crate::node::{Address, Frame, Outbox, WorkerSpec};
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     pub(super) worker: ShardId,
+    /// Of that worker's nodes the one that is meant.
+    pub(super) life: u32,
     pub(super) what: What,
 }
 
@@ -48,6 +50,8 @@ pub(super) struct Begin {
 pub(super) struct Answer {
     /// Where it is.
     pub(super) place: String,
+    /// As in the request.
+    pub(super) life: u32,
     pub(super) said: Result<Said, Failure>,
 }
 
@@ -76,6 +80,7 @@ pub(super) struct Happened {
 pub(super) enum Failure {
     Input { file: Option<PathBuf>, row: Option<String>, column: Option<String>, problem: String, hint: Option<String> },
     World { doing: String, problem: String },
+    BadFrame { from: Address, why: String },
     Interrupted,
 }
 
@@ -107,6 +112,7 @@ impl Answer {
                 InputError { file, row, column, problem, hint }.into()
             }
             Failure::World { doing, problem } => failed(&format!("worker {worker} at {place}: {doing}"), problem),
+            Failure::BadFrame { from, why } => Error::BadFrame { from, why },
             Failure::Interrupted => Error::Interrupted,
         })
     }
@@ -120,6 +126,7 @@ impl From<Error> for Failure {
                 Self::Input { file, row, column, problem, hint }
             }
             Error::Io { doing, source } => Self::World { doing, problem: source.to_string() },
+            Error::BadFrame { from, why } => Self::BadFrame { from, why },
             Error::Interrupted => Self::Interrupted,
         }
     }
