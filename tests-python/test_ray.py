@@ -135,4 +135,4 @@ def test_a_cluster_of_its_own_listens_on_loopback_only_and_ends_with_the_engine(
 
 def test_an_address_of_ray_client_is_refused(engine):
     with pytest.raises(ValueError, match="Ray Client"):
-        engine.start(2, {"address": "ray://127.0.0.1:10001", "rejoin_timeout": 1.0, "checkpoint_dir": None})
+        engine.start(2, {"address": "ray://head:10001", "rejoin_timeout": 1.0, "checkpoint_dir": None})

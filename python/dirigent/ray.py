@@ -3,6 +3,9 @@
 An actor holds a host and hands bytes to it. Ray neither restarts actors nor repeats calls: what is to be done again, and from where, is known to the
 coordinator only. What is lost is reported at once, and a new actor is asked for; it starts as soon as there is room for it, also on a node that
 joins later. If there is none for `rejoin_timeout` seconds, a living actor serves the lost workers beside its own.
+
+>>> from dirigent import ray
+>>> labels = ray.fit("/shared/part-*.npy", address="auto", checkpoint_dir="/shared/labels").labels_  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -11,19 +14,25 @@ import contextlib
 import logging
 import os
 import socket
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import ray
 from ray.exceptions import RayActorError, RayError
 
 from . import __version__
 from ._engine import Delivery, MakeHost, Settings, make_host
+
+if TYPE_CHECKING:
+    from ._estimator import DirichletProcessMixture
 
 #: What all workers get is put into Ray's object store, once, if it is larger than this; Ray sends smaller things faster inside the call.
 _STORED_FROM = 100_000
@@ -50,7 +59,7 @@ class _Serving:
         """Where this is, and of which version."""
         return self._place, __version__
 
-    @ray.method(concurrency_group="aside")  # type: ignore[untyped-decorator, unused-ignore]
+    @ray.method(concurrency_group="aside")  # type: ignore[misc, untyped-decorator, unused-ignore]
     def interrupt(self) -> None:
         self._host.interrupt()
 
@@ -156,11 +165,11 @@ class RayEngine:
         takers: dict[Any, Callable[[Any], None]] = {}
         for worker, seat in enumerate(self._seats):
             if seat.answers:
-                takers[seat.answers[0]] = lambda answer, worker=worker: self._take_answer(worker, answer)
+                takers[seat.answers[0]] = partial(self._take_answer, worker)
         deadlines = []
         for actor in self._actors:
             if actor.greeting is not None:
-                takers[actor.greeting] = lambda greeting, actor=actor: self._take_greeting(actor, greeting)
+                takers[actor.greeting] = partial(self._take_greeting, actor)
                 deadlines.append(actor.deadline)
         until = min([time.monotonic() + seconds, *deadlines])
         if takers:
@@ -317,3 +326,35 @@ def _why(error: RayError) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kind = "" if isinstance(error, RayActorError) else f"{type(error).__name__}: "
     return kind + " ".join(lines)[:600]
+
+
+def fit(X: Any, *, address: str | None = None, folder: str | os.PathLike[str] | None = None, **parameters: Any) -> DirichletProcessMixture:
+    """A fitted `DirichletProcessMixture(engine="ray", address=address, **parameters)`.
+
+    X is whatever the estimator takes, or a Ray Dataset. Names of files must mean the same files on all nodes; arrays travel to the actors with the first
+    request. A Dataset is written once, by Ray, as Parquet into `folder`, a new or empty one that all nodes see, and each actor reads its own rows of it;
+    `labels_` are in the order of these files.
+    """
+    from ._estimator import DirichletProcessMixture
+
+    model = DirichletProcessMixture(engine="ray", address=address, **parameters)
+    if not _is_dataset(X):
+        if folder is not None:
+            raise ValueError("folder is for a Ray Dataset")
+        return model.fit(X)
+    if folder is None:
+        raise ValueError("a Ray Dataset needs a folder that all nodes see, to be written into")
+    return model.fit(_written(X, Path(folder).absolute()))
+
+
+def _is_dataset(X: Any) -> bool:
+    # whoever has one has imported this
+    data = sys.modules.get("ray.data")
+    return data is not None and isinstance(X, data.Dataset)
+
+
+def _written(dataset: Any, folder: Path) -> list[Path]:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder}: there is something already\nhint: name a folder that is new or empty")
+    dataset.write_parquet(os.fspath(folder))
+    return sorted(folder.glob("*.parquet"))
