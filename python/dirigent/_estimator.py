@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _looks
 from ._components import covariances_of, means_of
+from ._engine import ENGINES
 from ._input import rows_of
 from ._options import options_of
 from ._progress import Progress
@@ -72,6 +73,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Workers share the rows; threads (`n_jobs`) never change labels.
     engine, latency, bandwidth, straggler, crash, cores, row_cost, kernel : optional
         Where the workers run; `straggler={worker: factor}`, `crash={worker: cycle}`.
+    address, rejoin_timeout, checkpoint_dir : optional
+        With `engine="ray"`: where the cluster is, and what happens when a part of it is lost.
     out : path, optional
         The run folder, for good; without it, it is a temporary one. `force` replaces an earlier run there.
     verbose : int
@@ -141,6 +144,9 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         crash: Mapping[int, int] | None = None,
         cores: int | None = None,
         row_cost: float | None = None,
+        address: str | None = None,
+        rejoin_timeout: float | None = None,
+        checkpoint_dir: Path_ | None = None,
         kernel: str | None = None,
         out: Path_ | None = None,
         force: bool = False,
@@ -191,6 +197,9 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.crash = crash
         self.cores = cores
         self.row_cost = row_cost
+        self.address = address
+        self.rejoin_timeout = rejoin_timeout
+        self.checkpoint_dir = checkpoint_dir
         self.kernel = kernel
         self.out = out
         self.force = force
@@ -250,7 +259,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                     parameters[name] = _label_file(labels, Path(inputs) / f"{name}.npy")
             watched = progress is not None or self.callback is not None
             try:
-                _, interruption = _core.fit([*options_of(parameters), "--quiet", "--no-report"], rows, on_cycle if watched else None)
+                options = [*options_of(parameters), "--quiet", "--no-report"]
+                _, interruption = _core.fit(options, rows, on_cycle if watched else None, ENGINES)
             finally:
                 if progress is not None:
                     progress.finish()
