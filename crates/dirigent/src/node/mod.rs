@@ -4,6 +4,7 @@
 //! moves the frames, which are opaque to it. So all methods run on all engines, and a test can drive any schedule of events.
 
 mod av;
+mod checks;
 pub mod conservation;
 mod coordinator;
 mod rounds;

@@ -3,6 +3,7 @@
 //! Two schedules. Synchronous: when every member has pushed, first all contributions are entered, then the births in (worker, birth number)
 //! order, then all are answered. Asynchronous: each push is absorbed on arrival and answered at once, and while nothing waits the pool is refined.
 
+mod checking;
 mod cycle;
 mod memory;
 mod options;
@@ -11,13 +12,14 @@ pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::checks::{RowCounts, check_hello};
 use super::{Address, Event, Frame, Node, Outbox, WarmUp};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, decode_between, encode};
-use crate::message::{Hello, Plan, Push, Stamp, Told};
+use crate::message::{Decoded, Hello, Plan, Push, Stamp, Told};
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
 use crate::sweep::Kernel;
@@ -27,6 +29,7 @@ pub struct Coordinator {
     options: CoordinatorOptions,
     /// Workers that have said hello, before the plan.
     hellos: BTreeMap<ShardId, Hello>,
+    row_counts: RowCounts,
     plan: Option<Plan>,
     pool: Pool,
     members: BTreeMap<ShardId, Member>,
@@ -79,6 +82,7 @@ impl Coordinator {
             alpha: options.alpha.start(),
             awaited: (0..options.n_workers).collect(),
             hellos: BTreeMap::new(),
+            row_counts: RowCounts::default(),
             plan: None,
             pool: Pool::new(0).keeping_halves(options.splits),
             members: BTreeMap::new(),
@@ -159,16 +163,18 @@ impl Coordinator {
         let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
-            Message::Hello(hello) => self.on_hello(stamp, hello, out),
-            Message::Push(push) => {
-                self.on_push(stamp, push, out);
-                Ok(())
+            Message::Hello(hello) => {
+                let others = self.hellos.iter().filter(|(shard, _)| **shard != stamp.shard).map(|(_, hello)| hello);
+                check_hello(&hello, self.plan.as_ref(), others).map_err(|refusal| refusal.of(from))?;
+                self.on_hello(stamp, hello, out)
             }
+            Message::Push(push) => self.on_push(stamp, push, out).map_err(|refusal| refusal.of(from)),
             _ => Ok(()),
         }
     }
 
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
+        self.row_counts.note(stamp.shard, &hello);
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
             return Ok(());
@@ -201,9 +207,9 @@ impl Coordinator {
     }
 
     /// Next number: absorb. Same number: the same reply again. Anything else is from another life.
-    fn on_push(&mut self, stamp: Stamp, push: Push, out: &mut Outbox) {
+    fn on_push(&mut self, stamp: Stamp, push: Push, out: &mut Outbox) -> Decoded<()> {
         if self.waiting.get(&stamp.shard).is_some_and(|(waiting, _)| *waiting == stamp) {
-            return;
+            return Ok(());
         }
         let member = self.members.get(&stamp.shard);
         let is_next = match member {
@@ -212,7 +218,7 @@ impl Coordinator {
                     if let Some(reply) = &member.reply {
                         out.send(Address::Worker(stamp.shard), reply.clone());
                     }
-                    return;
+                    return Ok(());
                 }
                 stamp.sequence == member.sequence + 1
             }
@@ -225,8 +231,9 @@ impl Coordinator {
             if member.is_none_or(|member| member.incarnation != stamp.incarnation) {
                 self.send_rejoin(stamp.shard, out);
             }
-            return;
+            return Ok(());
         }
+        self.check_push(stamp, &push)?;
         self.awaited.insert(stamp.shard);
         // what waits of an earlier life is no longer true
         self.waiting.remove(&stamp.shard);
@@ -236,6 +243,7 @@ impl Coordinator {
             self.waiting.insert(stamp.shard, (stamp, push));
             self.close_cycle_if_all_have_come(out);
         }
+        Ok(())
     }
 
     /// Whether all members push before any is answered.

@@ -6,7 +6,8 @@ use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, encode};
-use crate::message::{Hello, Plan, Stamp};
+use crate::message::{Decoded, Hello, Plan, Stamp};
+use crate::node::checks::{RowCounts, check_hello};
 use crate::node::slice::members::{Members, Verdict};
 use crate::node::{Address, Frame, Outbox, SliceCoordinatorOptions};
 use crate::sweep::Kernel;
@@ -16,21 +17,35 @@ pub(in crate::node) struct Gathering<P> {
     n_workers: u32,
     /// Workers that have said hello, before the plan.
     hellos: BTreeMap<ShardId, Hello>,
+    row_counts: RowCounts,
     plan: Option<Plan>,
     members: Members<P>,
+}
+
+/// What a push is checked by.
+pub(in crate::node) struct Heard<'a> {
+    pub(in crate::node) family: &'a dyn Conjugate,
+    pub(in crate::node) row_counts: &'a RowCounts,
+    pub(in crate::node) n_incarnations: u32,
 }
 
 impl<P> Gathering<P> {
     /// Waits for the hellos of so many workers.
     pub(in crate::node) fn new(n_workers: u32) -> Self {
-        Self { n_workers, hellos: BTreeMap::new(), plan: None, members: Members::new(0..n_workers, 0) }
+        Self {
+            n_workers,
+            hellos: BTreeMap::new(),
+            row_counts: RowCounts::default(),
+            plan: None,
+            members: Members::new(0..n_workers, 0),
+        }
     }
 
     /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
     pub(in crate::node) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         // above whatever the one before can have handed out
         let members = Members::new(workers.iter().copied(), n_restarts << 24);
-        Self { n_workers: workers.len() as u32, hellos: BTreeMap::new(), plan: Some(plan), members }
+        Self { n_workers: workers.len() as u32, plan: Some(plan), members, ..Self::new(0) }
     }
 
     pub(in crate::node) fn plan(&self) -> Option<&Plan> {
@@ -53,6 +68,10 @@ impl<P> Gathering<P> {
         options: &SliceCoordinatorOptions,
         out: &mut Outbox,
     ) -> Result<()> {
+        let others = self.hellos.iter().filter(|(shard, _)| **shard != stamp.shard).map(|(_, hello)| hello);
+        let checked = check_hello(&hello, self.plan.as_ref(), others);
+        checked.map_err(|refusal| refusal.of(Address::Worker(stamp.shard)))?;
+        self.row_counts.note(stamp.shard, &hello);
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
             return Ok(());
@@ -69,21 +88,29 @@ impl<P> Gathering<P> {
         Ok(())
     }
 
-    /// Takes in a push; all pushes of the round in worker order, if it was the last that was awaited.
+    /// Takes in a push, checked if it is the next of its worker; all pushes of the round in worker order, if it was the last that was awaited.
     pub(in crate::node) fn on_push(
         &mut self,
         stamp: Stamp,
         is_joining: bool,
         push: P,
+        check: impl FnOnce(&P, &Heard<'_>) -> Decoded<()>,
         out: &mut Outbox,
-    ) -> Option<Vec<(Stamp, P)>> {
-        match self.members.on_push(stamp, is_joining, push) {
-            Verdict::Waits => return self.members.take_round(),
+    ) -> Result<Option<Vec<(Stamp, P)>>> {
+        let Some(plan) = &self.plan else { return Ok(None) };
+        let heard = Heard {
+            family: plan.model.conjugate(),
+            row_counts: &self.row_counts,
+            n_incarnations: self.members.n_incarnations(),
+        };
+        let verdict = self.members.on_push(stamp, is_joining, push, |push| check(push, &heard));
+        match verdict.map_err(|refusal| refusal.of(Address::Worker(stamp.shard)))? {
+            Verdict::Waits => return Ok(self.members.take_round()),
             Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
             Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
             Verdict::Nothing => {}
         }
-        None
+        Ok(None)
     }
 
     pub(in crate::node) fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {

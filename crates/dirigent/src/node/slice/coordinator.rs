@@ -15,8 +15,10 @@ use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{
     SharedReply, SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply, encode_draw, encode_last, encode_reply,
 };
-use crate::message::{Hello, Plan, Stamp};
+use crate::message::{Decoded, Hello, Plan, Stamp};
 use crate::model::{Alpha, Model, ModelOptions};
+use crate::node::checks::{RowCounts, check_count, check_hello, check_ids, check_joining, check_stats};
+use crate::node::rounds::Heard;
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox};
 use crate::posterior::alpha::resample_alpha;
 use crate::posterior::horizon::{Cycles, Horizon};
@@ -68,6 +70,7 @@ pub struct SliceCoordinator {
     options: SliceCoordinatorOptions,
     /// Workers that have said hello, before the plan.
     hellos: BTreeMap<ShardId, Hello>,
+    row_counts: RowCounts,
     plan: Option<Plan>,
     members: Members<SlicePush>,
     /// What each worker contributes.
@@ -104,6 +107,7 @@ impl SliceCoordinator {
             alpha: options.alpha.start(),
             members: Members::new(0..options.n_workers, 0),
             hellos: BTreeMap::new(),
+            row_counts: RowCounts::default(),
             plan: None,
             columns: BTreeMap::new(),
             live: BTreeSet::new(),
@@ -167,9 +171,13 @@ impl SliceCoordinator {
         let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
-            Message::Hello(hello) => self.on_hello(stamp, hello, out),
+            Message::Hello(hello) => {
+                let others = self.hellos.iter().filter(|(shard, _)| **shard != stamp.shard).map(|(_, hello)| hello);
+                check_hello(&hello, self.plan.as_ref(), others).map_err(|refusal| refusal.of(from))?;
+                self.on_hello(stamp, hello, out)
+            }
             Message::SlicePush(push) => {
-                match self.members.on_push(stamp, push.joining.is_some(), push) {
+                match self.take_in(stamp, push).map_err(|refusal| refusal.of(from))? {
                     Verdict::Waits => return self.close_round_if_all_have_come(out),
                     Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
                     Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
@@ -181,7 +189,20 @@ impl SliceCoordinator {
         }
     }
 
+    fn take_in(&mut self, stamp: Stamp, push: SlicePush) -> Decoded<Verdict> {
+        let Some(plan) = &self.plan else { return Ok(Verdict::Nothing) };
+        let heard = Heard {
+            family: plan.model.conjugate(),
+            row_counts: &self.row_counts,
+            n_incarnations: self.members.n_incarnations(),
+        };
+        let minted = (self.epoch, self.last_id);
+        let check = |push: &SlicePush| check_push(stamp, push, &heard, minted);
+        self.members.on_push(stamp, push.joining.is_some(), push, check)
+    }
+
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
+        self.row_counts.note(stamp.shard, &hello);
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
             return Ok(());
@@ -326,6 +347,20 @@ impl SliceCoordinator {
     fn is_done(&self) -> bool {
         self.has_closed && self.members.all_released()
     }
+}
+
+/// What a push may say, given the ids that were handed out: the epoch, and the last of it.
+fn check_push(stamp: Stamp, push: &SlicePush, heard: &Heard<'_>, (epoch, last): (u32, u64)) -> Decoded<()> {
+    if let Some(joining) = &push.joining {
+        check_joining(joining, stamp, heard.n_incarnations)?;
+    }
+    check_count(push.round)?;
+    check_count(push.moved.unwrap_or(0))?;
+    // whoever joins may know components by names that labels began with
+    let last = if push.joining.is_some() { u64::MAX } else { last };
+    check_ids(push.contributions.iter().map(|contribution| &contribution.id), epoch, last)?;
+    check_stats(push.contributions.iter().map(|contribution| &contribution.stats), heard.family)?;
+    heard.row_counts.check(stamp.shard, push.contributions.iter().map(|contribution| contribution.stats.count))
 }
 
 impl Node for SliceCoordinator {
