@@ -227,6 +227,14 @@ pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Decoded<(Stamp, Messag
     Ok((stamp, message))
 }
 
+/// The part of a reply that is for one worker, without the snapshot that all are sent.
+pub(crate) fn decode_reply_alone(own: &[u8]) -> Decoded<Reply> {
+    match open(own)? {
+        (_, Kind::Reply, payload) => read(payload),
+        _ => Err(broken("not a reply")),
+    }
+}
+
 fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<Push> {
     let another_family = || broken("statistics of another family");
     let parts = body.parts.unpack(stats_len).ok_or_else(another_family)?;

@@ -7,8 +7,10 @@ mod av;
 mod checks;
 pub mod conservation;
 mod coordinator;
+mod deal;
 mod rounds;
 mod slice;
+mod spec;
 mod subc;
 #[cfg(test)]
 mod tests;
@@ -17,13 +19,17 @@ mod worker;
 
 pub use av::{AvCoordinator, AvWorker, AvWorkerOptions};
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use deal::deal_anew;
 pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+pub use spec::{WorkerKind, WorkerSpec, WorkerStart};
 pub use subc::{SubcCoordinator, SubcWorker};
 pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 
 use std::fmt;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::consolidate::ShardId;
 #[cfg(doc)]
@@ -32,7 +38,7 @@ use crate::error::Result;
 use crate::posterior::horizon::Ending;
 
 /// Where a frame goes to or comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Address {
     /// The node that owns the statistics.
     Coordinator,

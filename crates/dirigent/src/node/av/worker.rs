@@ -2,6 +2,8 @@
 //!
 //! A cycle: take clusters in, sweep them, send clusters away.
 
+use serde::{Deserialize, Serialize};
+
 use super::held::Held;
 use crate::consolidate::merges::merge_alike;
 use crate::consolidate::{ComponentId, PieceKey, PieceName, Pool, ShardId};
@@ -26,7 +28,7 @@ use crate::sweep::{Kernel, SweepInfo, UNASSIGNED, sampler};
 const START: u32 = u32::MAX;
 
 /// What a worker is told before it begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvWorkerOptions {
     /// All workers.
     pub n_workers: u32,

@@ -6,6 +6,7 @@
 mod checking;
 mod cycle;
 mod memory;
+pub(super) use memory::answers;
 mod options;
 
 pub use self::options::{Consolidation, CoordinatorOptions, Schedule};

@@ -21,7 +21,7 @@ use crate::message::{Hello, Joining, Plan, Push, Reply, Snapshot, Stamp};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
-use memory::Memory;
+pub(super) use memory::Memory;
 use work::Work;
 
 /// The worker of a shard.
