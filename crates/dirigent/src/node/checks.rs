@@ -43,20 +43,11 @@ impl RowCounts {
     }
 }
 
-/// A worker's first word. It must go together with what others have said, or with the plan that was made of it.
-pub(super) fn check_hello<'a>(
-    hello: &Hello,
-    plan: Option<&Plan>,
-    mut others: impl Iterator<Item = &'a Hello>,
-) -> Decoded<()> {
-    let survey = &hello.survey;
-    check_survey(survey)?;
-    let fits_plan = plan.is_none_or(|plan| plan.model.n_columns() == survey.n_columns);
-    let is_like = |other: &Survey| {
-        let kinds = [survey, other].map(|survey| matches!(survey.cells, CellSummary::Counts { .. }));
-        other.n_columns == survey.n_columns && kinds[0] == kinds[1]
-    };
-    require(fits_plan && others.next().is_none_or(|other| is_like(&other.survey)), "rows of other columns")
+/// A worker's first word. It must go together with the plan, where there is one.
+pub(super) fn check_hello(hello: &Hello, plan: Option<&Plan>) -> Decoded<()> {
+    check_survey(&hello.survey)?;
+    let fits = plan.is_none_or(|plan| plan.model.n_columns() == hello.survey.n_columns);
+    require(fits, "rows of other columns")
 }
 
 fn check_survey(survey: &Survey) -> Decoded<()> {

@@ -8,6 +8,7 @@ mod checks;
 pub mod conservation;
 mod coordinator;
 mod deal;
+mod hellos;
 mod rounds;
 mod slice;
 mod spec;

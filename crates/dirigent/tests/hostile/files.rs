@@ -54,9 +54,9 @@ fn expect_named<T>(result: Result<T>) -> Option<T> {
 }
 
 /// A file of rows.
-pub fn open(name: &str, bytes: &[u8]) {
+pub fn open(name: &str, bytes: &[u8]) -> bool {
     let path = write(name, bytes);
-    let Some(data) = expect_named(DataSet::open(&[path], &Selection::default())) else { return };
+    let Some(data) = expect_named(DataSet::open(&[path], &Selection::default())) else { return false };
     let rows = data.all_rows();
     for row in rows.rows() {
         match row {
@@ -68,15 +68,15 @@ pub fn open(name: &str, bytes: &[u8]) {
             }
         }
     }
-    let _ = Survey::of(&rows);
+    Survey::of(&rows).n_rows == data.n_rows() as u64
 }
 
 /// A `.npz` file as it is, or the arrays of one: their checksums would keep most mutations from being read.
-pub fn npz(bytes: &[u8]) {
+pub fn npz(bytes: &[u8]) -> bool {
     match bytes.split_first() {
         Some((0, arrays)) => open("rows.npz", &zipped(arrays)),
         Some((_, file)) => open("rows.npz", file),
-        None => {}
+        None => false,
     }
 }
 
@@ -94,26 +94,26 @@ fn zipped(arrays: &[u8]) -> Vec<u8> {
 }
 
 /// A file of labels.
-pub fn labels(bytes: &[u8]) {
-    for name in ["labels.txt", "labels.npy"] {
-        expect_named(read_labels(&write(name, bytes)));
-    }
+pub fn labels(bytes: &[u8]) -> bool {
+    let [text, array] = ["labels.txt", "labels.npy"].map(|name| expect_named(read_labels(&write(name, bytes))));
+    text.is_some() || array.is_some()
 }
 
 /// `model.json`, and the arrays of `components.npz`.
-pub fn model(bytes: &[u8]) {
+pub fn model(bytes: &[u8]) -> bool {
     let parts = parts(bytes);
-    let Some((json, _)) = parts.split_first() else { return };
+    let Some((json, _)) = parts.split_first() else { return false };
     let arrays = bytes.get(json.len() + super::BORDER.len()..).unwrap_or_default();
     write("model.json", json);
     write("components.npz", &zipped(arrays));
-    let Some(model) = expect_named(FittedModel::read(&folder())) else { return };
+    let Some(model) = expect_named(FittedModel::read(&folder())) else { return false };
     model.write(&folder()).unwrap();
     assert_eq!(FittedModel::read(&folder()).unwrap(), model);
+    true
 }
 
 /// The parts of a checkpoint, the manifest made to fit; and whatever nodes they are taken for.
-pub fn checkpoint(bytes: &[u8]) {
+pub fn checkpoint(bytes: &[u8]) -> bool {
     let path = folder().join("checkpoint");
     fs::create_dir_all(&path).unwrap();
     let (mode, bytes) = bytes.split_first().unwrap_or((&0, &[]));
@@ -129,16 +129,15 @@ pub fn checkpoint(bytes: &[u8]) {
             format!(r#"{{"file": "{file}", "bytes": {}, "crc32": {}}}"#, part.len(), crc32fast::hash(part))
         })
         .collect();
-    let made = format!(
-        r#"{{"format": 1, "version": "0", "chain": 1, "cycle": 1, "parts": [{}]}}"#,
-        described.join(", ")
-    );
+    let made =
+        format!(r#"{{"format": 1, "version": "0", "chain": 1, "cycle": 1, "parts": [{}]}}"#, described.join(", "));
     fs::write(path.join("00000001.json"), manifest.unwrap_or(made.into_bytes())).unwrap();
     let found = Folder::of_run(&folder()).unwrap().read().unwrap();
-    let Some(checkpoint) = found.checkpoint else { return };
+    let Some(checkpoint) = found.checkpoint else { return false };
     if let Stage::Nodes(nodes) = checkpoint.saved.stage {
         recall(&nodes.coordinator, &nodes.workers);
     }
+    true
 }
 
 fn recall(coordinator: &[u8], workers: &[Vec<u8>]) {

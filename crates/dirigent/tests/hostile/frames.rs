@@ -55,19 +55,20 @@ fn is_small(body: Option<&[u8]>) -> bool {
 }
 
 /// Decodes a frame; what was decoded is encoded, decoded and encoded again.
-pub fn decode_any(bytes: &[u8]) {
-    let Some(frame) = of_bytes(bytes) else { return };
+pub fn decode_any(bytes: &[u8]) -> bool {
+    let Some(frame) = of_bytes(bytes) else { return false };
     let shared = frame.shared.as_ref().and_then(|shared| shared.get(SEAL..));
     if !is_small(frame.own.get(HEADER..)) || !is_small(shared) {
-        return;
+        return false;
     }
     let _ = decode(&frame, None);
-    let Ok((stamp, message)) = decode(&frame, Some(STATS_LEN)) else { return };
+    let Ok((stamp, message)) = decode(&frame, Some(STATS_LEN)) else { return false };
     open_parcels(&message);
     let once = encode(stamp, &message);
     let (stamp_again, again) = decode(&once, Some(STATS_LEN)).expect("what was encoded can be decoded");
     // compared as bytes: a NaN is not itself
     assert!(stamp_again == stamp && encode(stamp, &again) == once, "{message:?} became {again:?}");
+    true
 }
 
 fn open_parcels(message: &Message) {

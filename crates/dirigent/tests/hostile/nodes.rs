@@ -144,13 +144,16 @@ impl<C: Node, W: Node> Bench<C, W> {
     fn deliver(&mut self, from: Address, to: Address, frame: Frame) {
         match self.tell(to, Event::Frame { from, frame }) {
             Ok(()) => {}
+            // rows that travel are not looked into on their way
+            Err(Error::BadFrame { .. }) if self.ends_with_a_loss && self.liar.is_some() => self.has_ended = true,
             // what a coordinator makes of a lie may be nonsense to the liar, and to nobody else
             Err(Error::BadFrame { from: Address::Coordinator, why }) => match to {
                 Address::Worker(shard) if self.liar == Some(shard) => self.lose(shard),
                 _ => panic!("{to} refuses an answer: {why}"),
             },
-            // rows that travel are not looked into: where they were changed the run ends
             Err(Error::Io { .. }) if self.ends_with_a_loss && self.liar.is_some() => self.has_ended = true,
+            // a hello that was believed, until others came
+            Err(Error::BadFrame { from: Address::Worker(shard), .. }) if self.liar == Some(shard) => self.lose(shard),
             Err(error) => panic!("{to}, of {from}: {error}"),
         }
     }
@@ -172,6 +175,8 @@ impl<C: Node, W: Node> Bench<C, W> {
                 }
             }
             Ok(()) => {}
+            // among hellos that do not go together those of most are believed
+            Err(Error::BadFrame { from: Address::Worker(blamed), .. }) if blamed != worker => self.lose(blamed),
             Err(Error::BadFrame { from: blamed, .. }) => {
                 assert_eq!(blamed, from, "the sender is blamed");
                 assert_eq!(self.state_of(to), before, "what is refused changes nothing");
@@ -248,8 +253,8 @@ pub fn in_the_middle() -> Bench<Coordinator, Worker> {
 }
 
 /// The bytes: method, delivery, what becomes of the sender, changes.
-pub fn run(bytes: &[u8]) {
-    let Some(([method, at, fate], edits)) = bytes.split_first_chunk::<3>() else { return };
+pub fn run(bytes: &[u8]) -> bool {
+    let Some(([method, at, fate], edits)) = bytes.split_first_chunk::<3>() else { return false };
     let change = Change { at: *at, is_lost: fate % 2 == 1, edits: &edits[..edits.len().min(24)] };
     let family = [2, 0, 3, 1][usize::from(method % 4)];
     match method % N_METHODS {
@@ -291,6 +296,7 @@ pub fn run(bytes: &[u8]) {
             bench.run(Some(&change), |_| {});
         }
     }
+    true
 }
 
 /// The conservation law holds for all who have told the truth.

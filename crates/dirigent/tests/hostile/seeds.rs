@@ -68,7 +68,15 @@ pub fn npz() -> Vec<Vec<u8>> {
     let (shape, indices, indptr) =
         (integers("(2,)", &[2, 3]), integers("(3,)", &[0, 2, 1]), integers("(3,)", &[0, 2, 3]));
     let sparse: [&[u8]; 10] = [
-        b"format", &format, b"shape", &shape, b"indices", &indices, b"indptr", &indptr, b"data",
+        b"format",
+        &format,
+        b"shape",
+        &shape,
+        b"indices",
+        &indices,
+        b"indptr",
+        &indptr,
+        b"data",
         &doubles("(3,)", &[1.0, 2.0, 3.0]),
     ];
     seeds.push([&[0], joined(&sparse).as_slice()].concat());
@@ -95,10 +103,27 @@ pub fn models() -> Vec<Vec<u8>> {
         (integers("(3,)", &[0, 2, 3]), integers("(3,)", &[0, 2, 1]), integers("(3,)", &[4, 1, 2]));
     vec![
         joined(&[
-            gaussian.as_bytes(), b"counts", &counts, b"sums", &sums, b"prior_mean", &constants, b"offset", &constants,
+            gaussian.as_bytes(),
+            b"counts",
+            &counts,
+            b"sums",
+            &sums,
+            b"prior_mean",
+            &constants,
+            b"offset",
+            &constants,
         ]),
         joined(&[
-            text.as_bytes(), b"counts", &counts, b"indptr", &indptr, b"indices", &indices, b"data", &data, b"shape",
+            text.as_bytes(),
+            b"counts",
+            &counts,
+            b"indptr",
+            &indptr,
+            b"indices",
+            &indices,
+            b"data",
+            &data,
+            b"shape",
             &integers("(2,)", &[2, 3]),
         ]),
     ]
@@ -189,7 +214,8 @@ pub fn frames() -> Vec<Vec<u8>> {
 /// What the nodes of the slice sampler say.
 pub fn slice_frames() -> Vec<Vec<u8>> {
     let contribution = |stats| SliceContribution { id: id(1), stats, smallest_uniform: 0.25 };
-    let push = |stats| SlicePush { round: 4, joining: JOINING, moved: Some(3), contributions: vec![contribution(stats)] };
+    let push =
+        |stats| SlicePush { round: 4, joining: JOINING, moved: Some(3), contributions: vec![contribution(stats)] };
     let components = DrawnComponents { weights: vec![0.6, 0.3], parameters: vec![0.1, -1e300, 2.0, 1e-300] };
     let draw = SliceDraw { round: 5, cycle: 4, alpha: 0.3, ids: vec![id(1), id(7)], components };
     let last = SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
@@ -226,9 +252,7 @@ pub fn subc_frames() -> Vec<Vec<u8>> {
 
 /// What the nodes of AV say, rows included.
 pub fn av_frames() -> Vec<Vec<u8>> {
-    let parcel = |rows| {
-        Parcel::seal(&Clusters { sizes: vec![(id(1), 2), (id(4), 1)], gaps: vec![3, 4, 1], rows })
-    };
+    let parcel = |rows| Parcel::seal(&Clusters { sizes: vec![(id(1), 2), (id(4), 1)], gaps: vec![3, 4, 1], rows });
     let numbers = parcel(RowList::of([Row::F32(&[1.5, 2.0]), Row::F32(&[0.0, 1.0]), Row::F32(&[4.0, 1.0])]));
     let counts = parcel(RowList::Counts { lengths: vec![1, 0, 2], gaps: vec![1, 0, 0], counts: vec![3, 1, 2] });
     let swept = AvSwept {

@@ -74,7 +74,7 @@ impl Coordinator {
             }
         }
         let of_births = push.births.iter().map(|(_, stats)| stats.count);
-        self.row_counts.check(stamp.shard, counts.into_values().chain(of_births))
+        self.hellos.row_counts().check(stamp.shard, counts.into_values().chain(of_births))
     }
 }
 

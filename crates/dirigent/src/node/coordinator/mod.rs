@@ -13,7 +13,7 @@ pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::checks::{RowCounts, check_hello};
+use super::hellos::{Gathered, Hellos};
 use super::{Address, Event, Frame, Node, Outbox, WarmUp};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
@@ -23,14 +23,11 @@ use crate::message::codec::{Message, decode_between, encode};
 use crate::message::{Decoded, Hello, Plan, Push, Stamp, Told};
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
-use crate::sweep::Kernel;
 
 /// The node that owns the statistics.
 pub struct Coordinator {
     options: CoordinatorOptions,
-    /// Workers that have said hello, before the plan.
-    hellos: BTreeMap<ShardId, Hello>,
-    row_counts: RowCounts,
+    hellos: Hellos,
     plan: Option<Plan>,
     pool: Pool,
     members: BTreeMap<ShardId, Member>,
@@ -82,8 +79,7 @@ impl Coordinator {
         Self {
             alpha: options.alpha.start(),
             awaited: (0..options.n_workers).collect(),
-            hellos: BTreeMap::new(),
-            row_counts: RowCounts::default(),
+            hellos: Hellos::default(),
             plan: None,
             pool: Pool::new(0).keeping_halves(options.splits),
             members: BTreeMap::new(),
@@ -164,41 +160,25 @@ impl Coordinator {
         let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
-            Message::Hello(hello) => {
-                let others = self.hellos.iter().filter(|(shard, _)| **shard != stamp.shard).map(|(_, hello)| hello);
-                check_hello(&hello, self.plan.as_ref(), others).map_err(|refusal| refusal.of(from))?;
-                self.on_hello(stamp, hello, out)
-            }
+            Message::Hello(hello) => self.on_hello(stamp, hello, out),
             Message::Push(push) => self.on_push(stamp, push, out).map_err(|refusal| refusal.of(from)),
             _ => Ok(()),
         }
     }
 
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
-        self.row_counts.note(stamp.shard, &hello);
+        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.options.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-            return Ok(());
-        }
-        self.hellos.insert(stamp.shard, hello);
-        if self.hellos.len() == self.options.n_workers as usize {
-            self.plan = Some(self.make_plan()?);
-            for shard in std::mem::take(&mut self.hellos).into_keys() {
-                self.send_plan(shard, out);
+        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
+            // only where components can be taken apart again that a sample does not tell apart
+            if self.options.splits && !self.options.has_start {
+                self.warm_up = WarmUp::new(survey.n_rows);
             }
+            self.plan = Some(self.options.plan(&survey, kernel)?);
+            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
-    }
-
-    fn make_plan(&mut self) -> Result<Plan> {
-        let surveys = self.hellos.values().map(|hello| hello.survey.clone());
-        let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-        // only where components can be taken apart again that a sample does not tell apart
-        if self.options.splits && !self.options.has_start {
-            self.warm_up = WarmUp::new(survey.n_rows);
-        }
-        let common = self.hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
-        self.options.plan(&survey, common)
     }
 
     fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
@@ -264,6 +244,7 @@ impl Coordinator {
     }
 
     fn on_lost(&mut self, shard: ShardId, out: &mut Outbox) {
+        self.hellos.forget(shard);
         self.gone.insert(shard, self.n_incarnations);
         self.awaited.remove(&shard);
         self.waiting.remove(&shard);

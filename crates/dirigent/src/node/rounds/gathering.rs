@@ -1,23 +1,19 @@
 //! A coordinator's workers: their hellos, the plan made of them, and whose push is awaited.
 
-use std::collections::BTreeMap;
-
 use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, encode};
 use crate::message::{Decoded, Hello, Plan, Stamp};
-use crate::node::checks::{RowCounts, check_hello};
+use crate::node::checks::RowCounts;
+use crate::node::hellos::{Gathered, Hellos};
 use crate::node::slice::members::{Members, Verdict};
 use crate::node::{Address, Frame, Outbox, SliceCoordinatorOptions};
-use crate::sweep::Kernel;
 
 /// The workers of a coordinator, and the plan they all have.
 pub(in crate::node) struct Gathering<P> {
     n_workers: u32,
-    /// Workers that have said hello, before the plan.
-    hellos: BTreeMap<ShardId, Hello>,
-    row_counts: RowCounts,
+    hellos: Hellos,
     plan: Option<Plan>,
     members: Members<P>,
 }
@@ -32,13 +28,7 @@ pub(in crate::node) struct Heard<'a> {
 impl<P> Gathering<P> {
     /// Waits for the hellos of so many workers.
     pub(in crate::node) fn new(n_workers: u32) -> Self {
-        Self {
-            n_workers,
-            hellos: BTreeMap::new(),
-            row_counts: RowCounts::default(),
-            plan: None,
-            members: Members::new(0..n_workers, 0),
-        }
+        Self { n_workers, hellos: Hellos::default(), plan: None, members: Members::new(0..n_workers, 0) }
     }
 
     /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
@@ -68,22 +58,12 @@ impl<P> Gathering<P> {
         options: &SliceCoordinatorOptions,
         out: &mut Outbox,
     ) -> Result<()> {
-        let others = self.hellos.iter().filter(|(shard, _)| **shard != stamp.shard).map(|(_, hello)| hello);
-        let checked = check_hello(&hello, self.plan.as_ref(), others);
-        checked.map_err(|refusal| refusal.of(Address::Worker(stamp.shard)))?;
-        self.row_counts.note(stamp.shard, &hello);
+        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-            return Ok(());
-        }
-        self.hellos.insert(stamp.shard, hello);
-        if self.hellos.len() == self.n_workers as usize {
-            let hellos = std::mem::take(&mut self.hellos);
-            let surveys = hellos.values().map(|hello| hello.survey.clone());
-            let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-            let kernel = hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
             self.plan = Some(options.plan(&survey, kernel)?);
-            hellos.into_keys().for_each(|shard| self.send_plan(shard, out));
+            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
     }
@@ -100,7 +80,7 @@ impl<P> Gathering<P> {
         let Some(plan) = &self.plan else { return Ok(None) };
         let heard = Heard {
             family: plan.model.conjugate(),
-            row_counts: &self.row_counts,
+            row_counts: self.hellos.row_counts(),
             n_incarnations: self.members.n_incarnations(),
         };
         let verdict = self.members.on_push(stamp, is_joining, push, |push| check(push, &heard));
@@ -120,6 +100,7 @@ impl<P> Gathering<P> {
 
     /// A worker is gone; all pushes of the round, if only its own was missing.
     pub(in crate::node) fn lose(&mut self, shard: ShardId) -> Option<Vec<(Stamp, P)>> {
+        self.hellos.forget(shard);
         self.members.lose(shard);
         self.members.take_round()
     }

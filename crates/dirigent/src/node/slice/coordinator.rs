@@ -17,7 +17,8 @@ use crate::message::slice::{
 };
 use crate::message::{Decoded, Hello, Plan, Stamp};
 use crate::model::{Alpha, Model, ModelOptions};
-use crate::node::checks::{RowCounts, check_count, check_hello, check_ids, check_joining, check_stats};
+use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
+use crate::node::hellos::{Gathered, Hellos};
 use crate::node::rounds::Heard;
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox};
 use crate::posterior::alpha::resample_alpha;
@@ -68,9 +69,7 @@ impl SliceCoordinatorOptions {
 /// The node that owns the statistics.
 pub struct SliceCoordinator {
     options: SliceCoordinatorOptions,
-    /// Workers that have said hello, before the plan.
-    hellos: BTreeMap<ShardId, Hello>,
-    row_counts: RowCounts,
+    hellos: Hellos,
     plan: Option<Plan>,
     members: Members<SlicePush>,
     /// What each worker contributes.
@@ -106,8 +105,7 @@ impl SliceCoordinator {
         Self {
             alpha: options.alpha.start(),
             members: Members::new(0..options.n_workers, 0),
-            hellos: BTreeMap::new(),
-            row_counts: RowCounts::default(),
+            hellos: Hellos::default(),
             plan: None,
             columns: BTreeMap::new(),
             live: BTreeSet::new(),
@@ -171,11 +169,7 @@ impl SliceCoordinator {
         let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
-            Message::Hello(hello) => {
-                let others = self.hellos.iter().filter(|(shard, _)| **shard != stamp.shard).map(|(_, hello)| hello);
-                check_hello(&hello, self.plan.as_ref(), others).map_err(|refusal| refusal.of(from))?;
-                self.on_hello(stamp, hello, out)
-            }
+            Message::Hello(hello) => self.on_hello(stamp, hello, out),
             Message::SlicePush(push) => {
                 match self.take_in(stamp, push).map_err(|refusal| refusal.of(from))? {
                     Verdict::Waits => return self.close_round_if_all_have_come(out),
@@ -193,7 +187,7 @@ impl SliceCoordinator {
         let Some(plan) = &self.plan else { return Ok(Verdict::Nothing) };
         let heard = Heard {
             family: plan.model.conjugate(),
-            row_counts: &self.row_counts,
+            row_counts: self.hellos.row_counts(),
             n_incarnations: self.members.n_incarnations(),
         };
         let minted = (self.epoch, self.last_id);
@@ -202,19 +196,12 @@ impl SliceCoordinator {
     }
 
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
-        self.row_counts.note(stamp.shard, &hello);
+        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.options.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-            return Ok(());
-        }
-        self.hellos.insert(stamp.shard, hello);
-        if self.hellos.len() == self.options.n_workers as usize {
-            let hellos = std::mem::take(&mut self.hellos);
-            let surveys = hellos.values().map(|hello| hello.survey.clone());
-            let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-            let kernel = hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
             self.plan = Some(self.options.plan(&survey, kernel)?);
-            hellos.into_keys().for_each(|shard| self.send_plan(shard, out));
+            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
     }
@@ -378,6 +365,7 @@ impl Node for SliceCoordinator {
             }
             Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(shard) => {
+                self.hellos.forget(shard);
                 self.members.lose(shard);
                 self.columns.remove(&shard);
                 out.is_done = self.is_done();

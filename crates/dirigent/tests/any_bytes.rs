@@ -112,10 +112,11 @@ fn nodes_refuse_changed_frames_unchanged_and_the_others_go_on() {
 }
 
 #[test]
-fn seeds_are_sound() {
-    // a seed that is refused at once would try nothing
-    for name in ["npy", "csv", "mtx", "frames", "slice_frames", "subc_frames", "av_frames"] {
-        let target = TARGETS.iter().find(|target| target.name == name).unwrap();
-        assert!((target.seeds)().len() > 1, "{name}");
+fn most_seeds_are_sound() {
+    // mutations of what is refused at once would try nothing
+    for target in &TARGETS {
+        let seeds = (target.seeds)();
+        let n_sound = seeds.iter().filter(|bytes| (target.run)(bytes)).count();
+        assert!(2 * n_sound > seeds.len(), "{}: {n_sound} of {} seeds are sound", target.name, seeds.len());
     }
 }

@@ -1,3 +1,0 @@
-#![no_main]
-
-dirigent_fuzz::target!(parcels);
