@@ -78,6 +78,14 @@ impl Stats {
         Self { count: self.count, sums: Sums::Counts(self.to_counts()) }
     }
 
+    /// Whether all sums are numbers.
+    pub fn is_finite(&self) -> bool {
+        match &self.sums {
+            Sums::Dense(sums) => sums.iter().all(|sum| sum.is_finite()),
+            Sums::Counts(_) => true,
+        }
+    }
+
     /// The dense sums; panics for sparse ones (a family knows which it uses).
     #[inline]
     pub fn dense(&self) -> &[f64] {

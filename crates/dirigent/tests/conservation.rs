@@ -1,10 +1,10 @@
-//! The conservation law over random schedules: reordering, loss, doubles, crashes and returns, joins, a lost coordinator, merges and splits.
+//! The conservation law over random schedules: reordering, loss, doubles, crashes and returns, nonsense, joins, a lost coordinator, merges and splits.
 //! After every event the pool equals the labels of each shard's last absorbed push; at rest it equals the live labels.
 
 use dirigent::Result;
 use dirigent::consolidate::ShardId;
 use dirigent::engine::Driver;
-use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation, run_watched};
+use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Garbage, Respawn, Simulation, run_watched};
 use dirigent::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, table_of_rows};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::conservation::Witness;
@@ -24,9 +24,15 @@ struct Counting {
     n_splits: u64,
     /// Of components with one another, at least.
     n_merges: u64,
+    /// What was noticed.
+    notices: Vec<String>,
 }
 
 impl Driver for Counting {
+    fn on_notice(&mut self, text: &str) {
+        self.notices.push(text.to_owned());
+    }
+
     fn on_report(&mut self, info: CycleInfo) -> Result<()> {
         self.n_splits += info.splits;
         // births that found a component count as merged too
@@ -108,6 +114,13 @@ fn random_simulation(n_workers: u32, rng: &mut Stream) -> Simulation {
         checkpoints: Checkpoints::EveryEvents(1 + rng.below(4) as u64),
         seed: rng.bits(),
         retry: 0.01,
+        garbage: (0..rng.below(2))
+            .map(|_| Garbage {
+                worker: 1 + rng.below(n_workers as usize - 1) as ShardId,
+                cycle: 1 + rng.below(8) as u64,
+                back_after: (rng.below(4) > 0).then(|| 1 + rng.below(3) as u64),
+            })
+            .collect(),
         ..Simulation::default()
     }
 }
@@ -170,6 +183,50 @@ fn conserve(seed: u64) -> Conserved {
     })
     .unwrap_or_else(|error| panic!("{error}: {described}"));
     Conserved { n_events, has_rested: n_rests > 0, splits, counted }
+}
+
+#[test]
+fn a_worker_that_sends_noise_is_expelled_by_name_and_the_others_go_on() {
+    for (schedule, back_after) in
+        [Schedule::Sync, Schedule::Async].into_iter().flat_map(|schedule| [(schedule, Some(2)), (schedule, None)])
+    {
+        let mut rng = Seed::new(7).stream(Role::Observer, 0, 0);
+        let garbage = vec![Garbage { worker: 1, cycle: 4, back_after }];
+        let cost = Cost::PerRow { worker: 1e-5, coordinator: 1e-5 };
+        // doubles of what an expelled worker said must not cost its successor its place
+        let simulation = Simulation { garbage, cost, duplicate: 0.5, reorder: 0.3, ..Simulation::default() };
+        let options = CoordinatorOptions {
+            n_workers: 3,
+            model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() },
+            alpha: Alpha::Auto,
+            consolidation: Consolidation::Progressive,
+            splits: true,
+            schedule,
+            cycles: Cycles::Fixed(15),
+            n_kept: 0,
+            seed: 7,
+            chain: 0,
+            sweeps_per_cycle: 1,
+            shows_labels: false,
+            kernel: Some(Kernel::Portable),
+            has_start: false,
+        };
+        let shards = (0..3).map(|_| shard(false, &mut rng)).collect();
+        let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
+        let workers = (0..3).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
+        let (mut coordinator, mut counted, mut witness) =
+            (Coordinator::new(options), Counting::default(), Witness::default());
+        let totals = run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut counted, &mut |moment| {
+            assert_eq!(witness.check(moment.coordinator, moment.workers), Ok(()), "at {}", moment.at);
+        });
+        let totals = totals.unwrap();
+        assert_eq!(counted.notices.len(), 1, "{:?}", counted.notices);
+        assert!(counted.notices[0].starts_with("worker 1 is expelled: "), "{:?}", counted.notices);
+        let n_rows: i64 = coordinator.pool().live().map(|(_, total)| total.stats.count).sum();
+        let n_members = 2 + back_after.map_or(0, |_| 1);
+        assert_eq!(n_rows, (n_members * N_ROWS) as i64, "{schedule:?}, back after {back_after:?}");
+        assert_eq!(totals.workers[1].restarts, u64::from(back_after.is_some()));
+    }
 }
 
 #[test]

@@ -81,6 +81,11 @@ impl Pool {
         }
     }
 
+    /// How many ids of the epoch there are, those from elsewhere included.
+    pub(crate) fn n_minted(&self) -> u64 {
+        self.n_minted
+    }
+
     /// The epoch of new ids.
     pub fn epoch(&self) -> u32 {
         self.epoch

@@ -168,6 +168,29 @@ impl Conjugate for GaussianFull {
         self.sample_params(stats, rng)
     }
 
+    /// No row is farther out than [`FARTHEST`], squares are positive, and |Σ xy| ≤ √(Σ x² Σ y²).
+    fn could_be(&self, stats: &Stats) -> bool {
+        let (n, n_rows) = (self.n_columns(), stats.count as f64);
+        let (firsts, seconds) = stats.dense().split_at(n);
+        let mut on_diagonal = 0;
+        let roots: Vec<f64> = (0..n)
+            .map(|i| {
+                let square = seconds[on_diagonal];
+                on_diagonal += n - i;
+                square.sqrt()
+            })
+            .collect();
+        let longest = FARTHEST * n_rows.sqrt();
+        let mut products = seconds.iter();
+        firsts.iter().all(|sum| sum.abs() <= FARTHEST * n_rows)
+            // a negative square has no root, and NaN is not below anything
+            && roots.iter().all(|root| *root <= longest)
+            && (0..n).all(|i| {
+                let of_row = products.by_ref().take(n - i).zip(&roots[i..]);
+                of_row.into_iter().all(|(product, root)| product.abs() <= 1.000_001 * roots[i] * root)
+            })
+    }
+
     fn log_normalizer(&self, stats: &Stats) -> f64 {
         self.with_posterior(stats, |posterior| log_normalizer_of(posterior))
     }

@@ -13,6 +13,10 @@ macro_rules! laws {
             laws::add_and_remove_are_inverse(&$family);
         }
         #[test]
+        fn rows_have_statistics_that_rows_can_have() {
+            laws::rows_have_statistics_that_rows_can_have(&$family);
+        }
+        #[test]
         fn merging_is_associative_and_commutative() {
             laws::merging_is_associative_and_commutative(&$family);
         }
@@ -95,6 +99,22 @@ pub(super) fn add_and_remove_are_inverse<F: Family>(family: &F) {
         let mut rest = all.clone();
         (5..8).for_each(|row_ix| family.remove_row(table.row(row_ix), &mut rest));
         assert_stats_close(&rest, &first_five, "remove_row");
+    }
+}
+
+pub(super) fn rows_have_statistics_that_rows_can_have<F: Family>(family: &F) {
+    for seed in 0..20 {
+        let rows = draw_rows(family, 8, seed);
+        for n_rows in 0..8 {
+            let dense = summarise(family, &rows[..n_rows]).0;
+            let stats = if family.has_counts() { dense.to_sparse() } else { dense };
+            assert!(family.could_be(&stats), "suspect could_be: {stats:?}");
+        }
+        let (mut stats, _) = summarise(family, &rows);
+        if let Sums::Dense(sums) = &mut stats.sums {
+            sums[0] = f64::NAN;
+        }
+        assert!(!family.could_be(&stats), "suspect could_be: {stats:?}");
     }
 }
 

@@ -26,7 +26,10 @@ use crate::halves::{Cut, Half};
 use crate::rng::Stream;
 use crate::rows::{CountTable, Row, Table};
 use crate::special::log_gamma;
-use crate::stats::Stats;
+use crate::stats::{Stats, Sums};
+
+/// Sums of rows are not farther out: their squares are numbers.
+pub(crate) const FARTHEST_SUM: f64 = 1e152;
 
 /// A conjugate pair, as seen through statistics only.
 pub trait Conjugate: Send + Sync {
@@ -58,6 +61,16 @@ pub trait Conjugate: Send + Sync {
     /// The statistics of no rows.
     fn empty_stats(&self) -> Stats {
         Stats::empty_dense(self.stats_len())
+    }
+
+    /// Whether rows can have these statistics, which have the right coordinates: what comes from another node is asked before it is pooled,
+    /// because a law with a negative count could not be drawn from. Cheap, so not every lie is found.
+    fn could_be(&self, stats: &Stats) -> bool {
+        let is_near = |sum: &f64| sum.abs() <= FARTHEST_SUM;
+        match &stats.sums {
+            Sums::Dense(sums) => sums.iter().all(is_near),
+            Sums::Counts(entries) => entries.iter().all(|(_, count)| *count > 0),
+        }
     }
 
     /// b₀: the log-normaliser of the prior.

@@ -89,6 +89,9 @@ struct Rises {
     table: Vec<f64>,
 }
 
+/// More words than any worker has, with room for the sums of all workers.
+const MOST_COUNTED: i64 = 1 << 52;
+
 /// 32 KiB: most counts of words are below it, and it stays in the nearest cache.
 const TABLE_LEN: usize = 4096;
 
@@ -162,6 +165,14 @@ impl Conjugate for Multinomial {
     /// The logarithm of each word's probability.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
         self.sample_params(stats, rng)
+    }
+
+    /// Words occur, and the last coordinate is how often all together.
+    fn could_be(&self, stats: &Stats) -> bool {
+        let Sums::Counts(entries) = &stats.sums else { return false };
+        let Some((&(last, total), words)) = entries.split_last() else { return true };
+        let sum = words.iter().try_fold(0i64, |sum, &(_, count)| if count > 0 { sum.checked_add(count) } else { None });
+        last as usize == self.n_words && sum == Some(total) && total <= MOST_COUNTED
     }
 
     /// Σ_w [ln Γ(γ+n_w) − ln Γ(γ)] − ln Γ(Vγ+n): words that do not occur add nothing.

@@ -162,6 +162,9 @@ fn sample_across(mean: &[f64], rng: &mut Stream) -> Vec<f64> {
     }
 }
 
+/// How long a row may be that is meant to have length 1.
+const LONGEST_ROW: f64 = 1.01;
+
 impl Conjugate for VonMisesFisher {
     fn n_columns(&self) -> usize {
         self.prior_direction.len()
@@ -183,6 +186,12 @@ impl Conjugate for VonMisesFisher {
     /// The mean direction.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
         self.sample_params(stats, rng)
+    }
+
+    /// The sum of n directions is at most n long.
+    fn could_be(&self, stats: &Stats) -> bool {
+        let squared_length: f64 = stats.dense().iter().map(|sum| sum * sum).sum();
+        squared_length.sqrt() <= LONGEST_ROW * stats.count as f64
     }
 
     /// −log C(‖t‖).

@@ -80,6 +80,9 @@ pub struct SliceLast {
     pub components: Vec<(ComponentId, Stats)>,
 }
 
+/// Uniforms are multiples of it.
+const SMALLEST_UNIFORM: f64 = 1.0 / (1u64 << 53) as f64;
+
 /// A push on the wire.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PushBody {
@@ -159,7 +162,7 @@ pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SlicePush
         return Err(broken("as many names and uniforms as statistics"));
     }
     // a slice of no width would ask for components without end
-    if !body.smallest_uniforms.iter().all(|uniform| *uniform > 0.0 && *uniform <= 1.0) {
+    if !body.smallest_uniforms.iter().all(|uniform| (SMALLEST_UNIFORM..=1.0).contains(uniform)) {
         return Err(broken("a uniform that is none"));
     }
     if !stats.iter().all(|stats| stats.count > 0) {
@@ -228,11 +231,16 @@ pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_le
     })
 }
 
+/// Whether a number can be a share of something, up to rounding.
+pub(super) fn is_share(weight: f64) -> bool {
+    (0.0..=1.000_001).contains(&weight)
+}
+
 fn unpack_draw(body: DrawBody) -> Decoded<SliceDraw> {
     let n_components = body.ids.len();
     let fits =
         n_components > 0 && body.weights.len() == n_components && body.parameters.len().is_multiple_of(n_components);
-    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| *weight >= 0.0);
+    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| is_share(*weight));
     if !fits || !falls || !body.parameters.iter().all(|number| number.is_finite()) {
         return Err(broken("weights and parameters that do not fit their components"));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{Kind, broken, frame, is_sparse, open_shared, seal_shared};
-use super::slice::{LastBody, SliceLast};
+use super::slice::{LastBody, SliceLast, is_share};
 use super::wire::StatsList;
 use super::{Decoded, Joining, Stamp};
 use crate::consolidate::ComponentId;
@@ -178,7 +178,7 @@ fn unpack_draw(body: DrawBody) -> Decoded<SubcDraw> {
         && body.log_half_weights.len() == n_components
         && body.parameters.len() == n_components * parameters_len
         && body.half_parameters.len() == n_drawn * 2 * parameters_len;
-    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| *weight >= 0.0);
+    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| is_share(*weight));
     let are_finite = body.parameters.iter().chain(&body.half_parameters).all(|number| number.is_finite());
     let are_weights = !body.log_half_weights.iter().flatten().flatten().any(|weight| weight.is_nan() || *weight > 0.0);
     if !fits || !falls || !are_finite || !are_weights {

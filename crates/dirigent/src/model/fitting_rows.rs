@@ -4,7 +4,7 @@ use super::Model;
 use crate::error::Result;
 use crate::family::Columns;
 use crate::io::DataSet;
-use crate::rows::Row;
+use crate::rows::{Row, Shard};
 
 /// How far from 1 the length of a row may be that is meant to be a direction.
 const UNIT: f64 = 1e-2;
@@ -25,6 +25,22 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    /// Whether the family can hold all cells of a shard that has its columns. Those of Gaussians were looked at when they were read.
+    pub(crate) fn fits_rows(&self, shard: &Shard) -> bool {
+        if !matches!(self, Self::Columns(_) | Self::VonMisesFisher(_)) {
+            return true;
+        }
+        let mut cells = vec![0.0; self.n_columns()];
+        shard.rows().all(|row| {
+            match row {
+                Row::F32(numbers) => cells.iter_mut().zip(numbers).for_each(|(cell, x)| *cell = (*x).into()),
+                Row::F64(numbers) => cells.copy_from_slice(numbers),
+                Row::Counts(_) => return false,
+            }
+            self.problem_of_row(&cells).is_none()
+        })
     }
 
     fn problem_of_row(&self, cells: &[f64]) -> Option<(usize, String)> {

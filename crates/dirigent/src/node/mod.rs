@@ -4,9 +4,11 @@
 //! moves the frames, which are opaque to it. So all methods run on all engines, and a test can drive any schedule of events.
 
 mod av;
+mod checks;
 pub mod conservation;
 mod coordinator;
 mod deal;
+mod hellos;
 mod rounds;
 mod slice;
 mod spec;

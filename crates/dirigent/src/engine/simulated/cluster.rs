@@ -13,8 +13,8 @@ use crate::engine::call::{self, Outcome, Stopwatch, name};
 use crate::engine::meter::Meter;
 use crate::engine::roll::Roll;
 use crate::engine::{Driver, RunTotals, failed};
-use crate::error::Result;
-use crate::node::{Address, Event, Node};
+use crate::error::{Error, Result};
+use crate::node::{Address, Event, Node, Outbox};
 
 /// All there is.
 pub(super) struct Cluster<'a, C, W> {
@@ -36,7 +36,7 @@ pub(super) struct Cluster<'a, C, W> {
     pub(super) roll: Roll,
     pub(super) meter: Meter,
     pub(super) respawn: &'a mut dyn Respawn<C, W>,
-    driver: &'a mut dyn Driver,
+    pub(super) driver: &'a mut dyn Driver,
     watcher: Option<&'a mut Watcher<'a, C, W>>,
 }
 
@@ -50,6 +50,10 @@ pub(super) struct Host {
     pub(super) n_events: u64,
     pub(super) wants_checkpoint: bool,
     pub(super) checkpoint: Option<Vec<u8>>,
+    /// Set for a worker whose next word is noise.
+    pub(super) is_broken: bool,
+    /// What nodes up to this one have sent is not delivered any more.
+    pub(super) expelled: u64,
 }
 
 impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
@@ -152,7 +156,13 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
         let mut outcome = match event {
             Some(event) => {
                 self.roll.told(who, &event);
-                call::tell(node, who, event, stopwatch)?
+                match call::tell(node, who, event, stopwatch) {
+                    Err(Error::BadFrame { from: Address::Worker(shard), why }) if who == Address::Coordinator => {
+                        self.expel(shard, &why);
+                        Outcome { out: Outbox::default(), seconds: 0.0 }
+                    }
+                    outcome => outcome?,
+                }
             }
             None => call::idle(node, who, stopwatch)?,
         };
@@ -199,12 +209,21 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
         }
         for (to, frame) in out.frames {
             match (from, to) {
-                (Address::Worker(shard), Address::Driver) => self.driver.on_frame(shard, frame)?,
+                (Address::Worker(shard), Address::Driver) => match self.driver.on_frame(shard, frame) {
+                    Err(Error::BadFrame { why, .. }) => {
+                        self.expel(shard, &why);
+                        return Ok(());
+                    }
+                    taken_in => taken_in?,
+                },
                 (_, Address::Driver) => self.driver.on_coordinator_frame(frame)?,
                 (_, Address::Worker(shard)) if shard as usize >= self.hosts.len() => {
                     return Err(failed(&name(from), format!("knows no {}", name(to))));
                 }
-                _ => self.send(Flight { from, life, to, frame }),
+                _ => {
+                    let frame = self.spoilt(from, frame);
+                    self.send(Flight { from, life, to, frame });
+                }
             }
         }
         for report in &out.reports {

@@ -1,16 +1,23 @@
-//! Crashes, returns, joins and checkpoints: what befalls the nodes of a simulated cluster after a report.
+//! Crashes, returns, joins, nonsense and checkpoints: what befalls the nodes of a simulated cluster after a report.
+
+use std::collections::BTreeMap;
 
 use super::cluster::{Cluster, Host};
-use super::options::{Checkpoints, Crash, Simulation};
+use super::options::{Checkpoints, Crash, Garbage, Simulation};
 use crate::consolidate::ShardId;
 use crate::error::Result;
-use crate::node::{Address, Event, Node};
+use crate::node::{Address, Event, Frame, Node};
+use crate::rng::{Role, Seed, Stream};
 
 /// What is still going to go wrong, or right again.
 #[derive(Debug)]
 pub(super) struct Mishaps {
     n_reports: u64,
     crashes: Vec<Crash>,
+    garbage: Vec<Garbage>,
+    /// After how many reports those come back that have sent noise.
+    back_after: BTreeMap<ShardId, u64>,
+    noise: Stream,
     coordinator_crash: Option<u64>,
     joins: Vec<(u64, ShardId)>,
     /// Who comes back, and after which report.
@@ -22,6 +29,9 @@ impl Mishaps {
         Self {
             n_reports: 0,
             crashes: simulation.crashes.clone(),
+            garbage: simulation.garbage.clone(),
+            back_after: BTreeMap::new(),
+            noise: Seed::new(simulation.seed).stream(Role::Observer, u32::MAX, 1),
             coordinator_crash: simulation.coordinator_crash,
             joins: simulation.joins.clone(),
             returns: Vec::new(),
@@ -30,7 +40,9 @@ impl Mishaps {
 
     /// Whether a worker is going to crash and come back.
     fn awaits_return_of(&self, shard: ShardId) -> bool {
-        self.crashes.iter().any(|crash| crash.worker == shard && crash.back_after.is_some())
+        let crashes = self.crashes.iter().any(|crash| crash.worker == shard && crash.back_after.is_some());
+        let is_expelled = self.garbage.iter().any(|garbage| garbage.worker == shard && garbage.back_after.is_some());
+        crashes || is_expelled || self.back_after.contains_key(&shard)
     }
 }
 
@@ -57,7 +69,8 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
     pub(super) fn begin_worker(&mut self, shard: ShardId, worker: W) {
         let who = Address::Worker(shard);
         let host = self.host(who);
-        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), ..Host::default() };
+        let expelled = host.expelled;
+        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), expelled, ..Host::default() };
         self.workers[shard as usize] = Some(worker);
         self.roll.enter(who);
         self.network.reset(who);
@@ -75,6 +88,7 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
             self.revive(shard)?;
         }
         self.crash_workers(cycle)?;
+        self.break_workers(cycle);
         for (_, shard) in take_out(&mut self.mishaps.joins, |(due, _)| *due <= cycle) {
             let worker = self.respawn.worker(shard, None)?;
             self.begin_worker(shard, worker);
@@ -125,12 +139,54 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
         Ok(())
     }
 
+    /// Workers that are due say noise from now on.
+    fn break_workers(&mut self, cycle: u64) {
+        let is_due = |garbage: &Garbage| garbage.cycle <= cycle;
+        for garbage in take_out(&mut self.mishaps.garbage, is_due) {
+            if !self.is_there(Address::Worker(garbage.worker)) {
+                // it waits for the return
+                self.mishaps.garbage.push(garbage);
+                continue;
+            }
+            self.hosts[garbage.worker as usize].is_broken = true;
+            if let Some(n_reports) = garbage.back_after {
+                self.mishaps.back_after.insert(garbage.worker, n_reports);
+            }
+        }
+    }
+
+    /// A frame as it leaves its sender: of the same length, but noise, where the sender is broken.
+    pub(super) fn spoilt(&mut self, from: Address, frame: Frame) -> Frame {
+        if from == Address::Coordinator || !self.host(from).is_broken {
+            return frame;
+        }
+        let noise = &mut self.mishaps.noise;
+        Frame::new((0..frame.n_bytes()).map(|_| noise.bits() as u8).collect())
+    }
+
+    /// A worker has said what no sound one says: nobody listens to it any more, and it is lost until it is made again.
+    pub(super) fn expel(&mut self, shard: ShardId, why: &str) {
+        if !self.is_there(Address::Worker(shard)) {
+            return;
+        }
+        self.driver.on_notice(&format!("worker {shard} is expelled: {why}"));
+        let is_of = |event: &Event| matches!(event, Event::Frame { from, .. } if *from == Address::Worker(shard));
+        self.desk.inbox.retain(|event| !is_of(event));
+        let expelled = self.hosts[shard as usize].life;
+        self.kill(shard);
+        self.hosts[shard as usize].expelled = expelled;
+        if let Some(n_reports) = self.mishaps.back_after.remove(&shard) {
+            self.mishaps.returns.push((self.mishaps.n_reports + n_reports, shard));
+        }
+    }
+
     fn kill(&mut self, shard: ShardId) {
         let who = Address::Worker(shard);
         self.workers[shard as usize] = None;
         let host = self.host(who);
         let was_computing = host.is_busy;
-        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), ..Host::default() };
+        let expelled = host.expelled;
+        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), expelled, ..Host::default() };
         self.n_computing -= usize::from(was_computing);
         self.ready.retain(|ready| *ready != shard);
         self.roll.leave(who);

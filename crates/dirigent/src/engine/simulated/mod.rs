@@ -2,7 +2,7 @@
 //!
 //! For tests (any schedule of late, lost and doubled frames, crashes and returns, from a seed) and for projections to clusters larger than
 //! this machine. A node is called when its event begins on the virtual clock, and what it says leaves it when the event's time is over; one
-//! that dies before that has said nothing. The network is told in [`Simulation`]: a link per node, the coordinator's shared by
+//! that dies before that has said nothing. A worker whose frame is refused is expelled: it dies. The network is told in [`Simulation`]: a link per node, the coordinator's shared by
 //! all. What goes to the driver is measurement: it is counted, but takes no time.
 
 mod agenda;
@@ -14,7 +14,7 @@ mod options;
 mod tests;
 mod traffic;
 
-pub use self::options::{Checkpoints, Cost, Crash, Simulation};
+pub use self::options::{Checkpoints, Cost, Crash, Garbage, Simulation};
 
 use self::cluster::Cluster;
 use super::{Driver, RunTotals, failed};

@@ -26,6 +26,8 @@ pub struct Simulation {
     pub retry: f64,
     /// Workers that die.
     pub crashes: Vec<Crash>,
+    /// Workers that send nonsense, and are expelled.
+    pub garbage: Vec<Garbage>,
     /// The cycle after whose report the coordinator dies; a new one takes its place at once.
     pub coordinator_crash: Option<u64>,
     /// Workers that join, each after the report of a cycle. Their numbers follow those of the first workers.
@@ -50,6 +52,7 @@ impl Default for Simulation {
             duplicate: 0.0,
             retry: 0.1,
             crashes: Vec::new(),
+            garbage: Vec::new(),
             coordinator_crash: None,
             joins: Vec::new(),
             cost: Cost::Measured,
@@ -63,6 +66,17 @@ impl Default for Simulation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Crash {
     /// Who dies.
+    pub worker: ShardId,
+    /// After the report of which cycle.
+    pub cycle: u64,
+    /// After how many more reports it is made again from its last checkpoint; without it: never.
+    pub back_after: Option<u64>,
+}
+
+/// A worker whose next word to the coordinator is noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Garbage {
+    /// Who sends it.
     pub worker: ShardId,
     /// After the report of which cycle.
     pub cycle: u64,
@@ -129,6 +143,7 @@ impl Simulation {
             number("straggler", *factor, *factor > 0.0 && factor.is_finite(), "a positive factor")?;
         }
         self.crashes.iter().try_for_each(|crash| known("crash", crash.worker))?;
+        self.garbage.iter().try_for_each(|garbage| known("garbage", garbage.worker))?;
         let mut joining: Vec<usize> = self.joins.iter().map(|(_, shard)| *shard as usize).collect();
         joining.sort_unstable();
         require(joining.into_iter().eq(n_workers..n_joined), || {
@@ -165,6 +180,8 @@ mod tests {
         assert_eq!(straggler, "`straggler` names worker 2, but the workers are 0 to 1");
         let crash = Crash { worker: 9, cycle: 1, back_after: None };
         assert!(complaint(Simulation { crashes: vec![crash], ..base.clone() }).contains("worker 9"));
+        let garbage = Garbage { worker: 9, cycle: 1, back_after: None };
+        assert!(complaint(Simulation { garbage: vec![garbage], ..base.clone() }).contains("worker 9"));
         assert!(complaint(Simulation { joins: vec![(1, 1)], ..base.clone() }).contains("numbered 2"));
         assert!(complaint(Simulation { latency: f64::NAN, ..base.clone() }).contains("latency"));
         assert!(complaint(Simulation { latency: 0.0, reorder: 0.5, ..base }).contains("latency"));

@@ -61,8 +61,15 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
         match happening {
             Happening::Completes { who, life, .. } => self.life(*who) != *life,
             Happening::Resends(flight) => self.life(flight.from) != flight.life || !self.is_there(flight.to),
-            Happening::Reaches(flight) | Happening::Arrives(flight) => !self.is_there(flight.to),
+            Happening::Reaches(flight) | Happening::Arrives(flight) => {
+                !self.is_there(flight.to) || self.is_expelled(flight.from, flight.life)
+            }
         }
+    }
+
+    /// Whether the node that lived here then was expelled: nobody listens to it any more.
+    fn is_expelled(&self, who: Address, life: u64) -> bool {
+        matches!(who, Address::Worker(shard) if life <= self.hosts[shard as usize].expelled)
     }
 
     fn life(&self, who: Address) -> u64 {

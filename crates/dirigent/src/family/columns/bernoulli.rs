@@ -37,6 +37,10 @@ impl Law for Bernoulli {
         sums[0] += sign * x;
     }
 
+    fn could_be(&self, n: f64, sums: &[f64]) -> bool {
+        (0.0..=n).contains(&sums[0])
+    }
+
     fn log_base_measure(&self, _x: f64) -> f64 {
         0.0
     }

@@ -46,6 +46,11 @@ impl Law for Categorical {
         sums[x as usize] += sign;
     }
 
+    fn could_be(&self, n: f64, sums: &[f64]) -> bool {
+        let counts = &sums[..self.n_levels];
+        counts.iter().all(|count| *count >= 0.0) && counts.iter().sum::<f64>() == n
+    }
+
     fn log_base_measure(&self, _x: f64) -> f64 {
         0.0
     }

@@ -93,6 +93,9 @@ pub(super) trait Law {
     /// Adds a cell to the sums `sign` times.
     fn accumulate(&self, x: f64, sign: f64, sums: &mut [f64]);
 
+    /// Whether `n` cells can have these sums.
+    fn could_be(&self, n: f64, sums: &[f64]) -> bool;
+
     /// log h(x): the part of the likelihood that no parameter touches.
     fn log_base_measure(&self, x: f64) -> f64;
 

@@ -167,6 +167,12 @@ impl Conjugate for Columns {
         sum + normals.log_normalizer()
     }
 
+    fn could_be(&self, stats: &Stats) -> bool {
+        self.columns_of(stats).all(|ColumnOf { column, n, sums }| {
+            (0.0..=stats.count as f64).contains(&n) && with_law!(&column.law, law => law.could_be(n, sums))
+        })
+    }
+
     /// The parameters of the columns, one after another.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
         self.sample_params(stats, rng)

@@ -123,6 +123,10 @@ impl Law for Normal {
         sums[1] += sign * x * x;
     }
 
+    fn could_be(&self, n: f64, sums: &[f64]) -> bool {
+        sums[0].abs() <= FARTHEST * n && (0.0..=FARTHEST * FARTHEST * n).contains(&sums[1])
+    }
+
     fn log_base_measure(&self, _x: f64) -> f64 {
         -0.5 * libm::log(2.0 * PI) - libm::log(self.scale)
     }

@@ -42,6 +42,10 @@ impl Law for Poisson {
         sums[0] += sign * x;
     }
 
+    fn could_be(&self, n: f64, sums: &[f64]) -> bool {
+        (0.0..=LARGEST * n).contains(&sums[0])
+    }
+
     /// −ln x!.
     fn log_base_measure(&self, x: f64) -> f64 {
         -log_gamma(x + 1.0)

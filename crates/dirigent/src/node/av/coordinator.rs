@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::consolidate::{ComponentId, ShardId};
-use crate::error::{Error, InputError, Result};
-use crate::message::Stamp;
+use crate::error::{Error, Result};
 use crate::message::av::{AvPush, AvReply, AvSwept, Parcel, encode_last, encode_last_reply};
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::SliceLast;
+use crate::message::{Decoded, Stamp, require};
 use crate::model::Alpha;
-use crate::node::rounds::{Gathering, Progress};
+use crate::node::checks::{check_count, check_ids, check_stats};
+use crate::node::rounds::{Gathering, Heard, Progress};
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed};
@@ -55,7 +56,9 @@ impl AvCoordinator {
             Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
             Message::AvPush(push) => {
                 let is_joining = matches!(push, AvPush::Join { .. });
-                let pushes = self.gathering.on_push(stamp, is_joining, push, out);
+                let phase = Phase { n_workers: self.options.n_workers, has_closed: self.progress.has_closed() };
+                let check = |push: &AvPush, heard: &Heard<'_>| check_push(stamp, push, heard, phase);
+                let pushes = self.gathering.on_push(stamp, is_joining, push, check, out)?;
                 pushes.map_or(Ok(()), |pushes| self.close_round(pushes, out))
             }
             _ => Ok(()),
@@ -69,10 +72,10 @@ impl AvCoordinator {
             match push {
                 AvPush::Join { sum_log_base, parcels } => {
                     self.sum_log_base += sum_log_base;
-                    self.sort(parcels, &mut post)?;
+                    sort(parcels, &mut post);
                 }
                 AvPush::Swept(mut push) => {
-                    self.sort(std::mem::take(&mut push.parcels), &mut post)?;
+                    sort(std::mem::take(&mut push.parcels), &mut post);
                     swept.push(push);
                 }
                 AvPush::Totals(of_worker) => totals.extend(of_worker),
@@ -82,7 +85,7 @@ impl AvCoordinator {
             return self.say_last(totals, &stamps, out);
         }
         if !swept.is_empty() {
-            self.close_cycle(&swept, out);
+            self.close_cycle(&swept, out)?;
         }
         for stamp in stamps {
             let parcels = post.remove(&stamp.shard).unwrap_or_default();
@@ -97,22 +100,11 @@ impl AvCoordinator {
         Ok(())
     }
 
-    fn sort(&self, parcels: Vec<(ShardId, Parcel)>, post: &mut Post) -> Result<()> {
-        for (receiver, parcel) in parcels {
-            if receiver >= self.options.n_workers {
-                return Err(InputError::new("a broken frame: a cluster for a worker there is not").into());
-            }
-            post.entry(receiver).or_default().push(parcel);
-        }
-        Ok(())
-    }
-
     /// Reports the cycle and draws α.
-    fn close_cycle(&mut self, swept: &[AvSwept], out: &mut Outbox) {
+    fn close_cycle(&mut self, swept: &[AvSwept], out: &mut Outbox) -> Result<()> {
         let sum = |of: fn(&AvSwept) -> u64| swept.iter().map(of).sum::<u64>();
         let (k, n_rows) = (sum(|swept| swept.k), sum(|swept| swept.n_rows));
-        let expected = self.gathering.plan().map_or(0, |plan| plan.n_rows);
-        assert_eq!(n_rows, expected, "rows travel, and none is lost or doubled");
+        self.check_rows(n_rows)?;
         let alpha = self.progress.alpha;
         let log_density: f64 = swept.iter().map(|swept| swept.log_density).sum();
         let log_joint = k as f64 * libm::log(alpha) + log_gamma(alpha) - log_gamma(alpha + n_rows as f64)
@@ -130,9 +122,22 @@ impl AvCoordinator {
             let mut rng = seed.stream(Role::Coordinator, 0, self.progress.cycle);
             self.progress.alpha = resample_alpha(alpha, k, n_rows, &mut rng);
         }
+        Ok(())
+    }
+
+    /// Rows travel, and none is lost or doubled. Clusters are passed on unread, so nobody can tell who did it.
+    fn check_rows(&self, n_rows: u64) -> Result<()> {
+        let expected = self.gathering.plan().map_or(0, |plan| plan.n_rows);
+        if n_rows == expected {
+            return Ok(());
+        }
+        let problem =
+            format!("workers have {n_rows} rows, expected {expected}: some were lost or doubled on their way");
+        Err(Error::Io { doing: "the run".to_owned(), source: io::Error::other(problem) })
     }
 
     fn say_last(&mut self, totals: Vec<(ComponentId, Stats)>, stamps: &[Stamp], out: &mut Outbox) -> Result<()> {
+        self.check_rows(totals.iter().map(|(_, stats)| stats.count as u64).sum())?;
         let last = SliceLast { cycle: self.progress.cycle, components: totals };
         let shared = encode_last(&last);
         for &stamp in stamps {
@@ -141,6 +146,45 @@ impl AvCoordinator {
         self.last = last.components;
         out.is_done = true;
         Ok(())
+    }
+}
+
+/// Where a run is.
+#[derive(Clone, Copy)]
+struct Phase {
+    n_workers: u32,
+    /// Whether the last cycle is complete.
+    has_closed: bool,
+}
+
+/// Puts parcels to those for the same receiver.
+fn sort(parcels: Vec<(ShardId, Parcel)>, post: &mut Post) {
+    parcels.into_iter().for_each(|(receiver, parcel)| post.entry(receiver).or_default().push(parcel));
+}
+
+/// What a push may say.
+fn check_push(stamp: Stamp, push: &AvPush, heard: &Heard<'_>, phase: Phase) -> Decoded<()> {
+    let check_parcels = |parcels: &[(ShardId, Parcel)]| {
+        require(parcels.iter().all(|(receiver, _)| *receiver < phase.n_workers), "a cluster for a worker there is not")
+    };
+    match push {
+        AvPush::Join { sum_log_base, parcels } => {
+            require(stamp.sequence == 1 && stamp.incarnation <= heard.n_incarnations, "a life that nobody gave")?;
+            require(!sum_log_base.is_nan(), "a base measure that is none")?;
+            check_parcels(parcels)
+        }
+        AvPush::Swept(swept) => {
+            require(!phase.has_closed, "a sweep that nobody asked for")?;
+            let AvSwept { moved, births, merges, n_rows, k, log_density, .. } = *swept;
+            [moved, births, merges, n_rows, k].into_iter().try_for_each(check_count)?;
+            require(k <= n_rows && !log_density.is_nan(), "a sweep that no rows have")?;
+            check_parcels(&swept.parcels)
+        }
+        AvPush::Totals(totals) => {
+            require(phase.has_closed, "totals that nobody asked for")?;
+            check_ids(totals.iter().map(|(id, _)| id), u32::MAX, u64::MAX)?;
+            check_stats(totals.iter().map(|(_, stats)| stats), heard.family)
+        }
     }
 }
 

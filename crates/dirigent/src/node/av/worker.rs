@@ -14,6 +14,7 @@ use crate::message::codec::{Message, decode_between};
 use crate::message::slice::SliceLast;
 use crate::message::{Decoded, Plan, ShownLabels};
 use crate::model::with_family;
+use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
 use crate::node::rounds::{Life, assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::Role;
@@ -82,6 +83,7 @@ impl AvWorker {
         let (stamp, message) = decode_between(frame, from, Address::Worker(self.life.shard_id()), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
+                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
                 self.life.begin(stamp.incarnation);
                 let shard_id = self.life.shard_id();
                 let work = self.work.insert(Work::new(shard_id, self.options, plan, &self.shard, self.start.take()));
@@ -101,6 +103,8 @@ impl AvWorker {
         let work = self.work.as_mut().expect("a reply answers a push");
         match reply {
             AvReply::Sweep { cycle, alpha, parcels } => {
+                check_alpha(alpha)?;
+                check_count(cycle)?;
                 work.held.take_in(&parcels)?;
                 if work.plan.shows_labels {
                     self.life.show(&Message::ShownRows(work.show(cycle)), out);
@@ -235,6 +239,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast) -> Decoded<ShownRows> {
+        check_told(last.components.iter().map(|(_, stats)| stats), self.family())?;
         let (ids, components) = by_final_number(last.components);
         self.held.labels = renamed(&self.held.labels, &self.held.ids, &ids)?;
         self.held.ids = ids;

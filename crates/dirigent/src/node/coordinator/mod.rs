@@ -3,6 +3,7 @@
 //! Two schedules. Synchronous: when every member has pushed, first all contributions are entered, then the births in (worker, birth number)
 //! order, then all are answered. Asynchronous: each push is absorbed on arrival and answered at once, and while nothing waits the pool is refined.
 
+mod checking;
 mod cycle;
 mod memory;
 pub(super) use memory::answers;
@@ -12,22 +13,21 @@ pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::hellos::{Gathered, Hellos};
 use super::{Address, Event, Frame, Node, Outbox, WarmUp};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, decode_between, encode};
-use crate::message::{Hello, Plan, Push, Stamp, Told};
+use crate::message::{Decoded, Hello, Plan, Push, Stamp, Told};
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
-use crate::sweep::Kernel;
 
 /// The node that owns the statistics.
 pub struct Coordinator {
     options: CoordinatorOptions,
-    /// Workers that have said hello, before the plan.
-    hellos: BTreeMap<ShardId, Hello>,
+    hellos: Hellos,
     plan: Option<Plan>,
     pool: Pool,
     members: BTreeMap<ShardId, Member>,
@@ -79,7 +79,7 @@ impl Coordinator {
         Self {
             alpha: options.alpha.start(),
             awaited: (0..options.n_workers).collect(),
-            hellos: BTreeMap::new(),
+            hellos: Hellos::default(),
             plan: None,
             pool: Pool::new(0).keeping_halves(options.splits),
             members: BTreeMap::new(),
@@ -161,38 +161,24 @@ impl Coordinator {
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
             Message::Hello(hello) => self.on_hello(stamp, hello, out),
-            Message::Push(push) => {
-                self.on_push(stamp, push, out);
-                Ok(())
-            }
+            Message::Push(push) => self.on_push(stamp, push, out).map_err(|refusal| refusal.of(from)),
             _ => Ok(()),
         }
     }
 
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
+        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.options.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-            return Ok(());
-        }
-        self.hellos.insert(stamp.shard, hello);
-        if self.hellos.len() == self.options.n_workers as usize {
-            self.plan = Some(self.make_plan()?);
-            for shard in std::mem::take(&mut self.hellos).into_keys() {
-                self.send_plan(shard, out);
+        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
+            // only where components can be taken apart again that a sample does not tell apart
+            if self.options.splits && !self.options.has_start {
+                self.warm_up = WarmUp::new(survey.n_rows);
             }
+            self.plan = Some(self.options.plan(&survey, kernel)?);
+            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
-    }
-
-    fn make_plan(&mut self) -> Result<Plan> {
-        let surveys = self.hellos.values().map(|hello| hello.survey.clone());
-        let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-        // only where components can be taken apart again that a sample does not tell apart
-        if self.options.splits && !self.options.has_start {
-            self.warm_up = WarmUp::new(survey.n_rows);
-        }
-        let common = self.hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
-        self.options.plan(&survey, common)
     }
 
     fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
@@ -202,9 +188,9 @@ impl Coordinator {
     }
 
     /// Next number: absorb. Same number: the same reply again. Anything else is from another life.
-    fn on_push(&mut self, stamp: Stamp, push: Push, out: &mut Outbox) {
+    fn on_push(&mut self, stamp: Stamp, push: Push, out: &mut Outbox) -> Decoded<()> {
         if self.waiting.get(&stamp.shard).is_some_and(|(waiting, _)| *waiting == stamp) {
-            return;
+            return Ok(());
         }
         let member = self.members.get(&stamp.shard);
         let is_next = match member {
@@ -213,7 +199,7 @@ impl Coordinator {
                     if let Some(reply) = &member.reply {
                         out.send(Address::Worker(stamp.shard), reply.clone());
                     }
-                    return;
+                    return Ok(());
                 }
                 stamp.sequence == member.sequence + 1
             }
@@ -226,8 +212,9 @@ impl Coordinator {
             if member.is_none_or(|member| member.incarnation != stamp.incarnation) {
                 self.send_rejoin(stamp.shard, out);
             }
-            return;
+            return Ok(());
         }
+        self.check_push(stamp, &push)?;
         self.awaited.insert(stamp.shard);
         // what waits of an earlier life is no longer true
         self.waiting.remove(&stamp.shard);
@@ -237,6 +224,7 @@ impl Coordinator {
             self.waiting.insert(stamp.shard, (stamp, push));
             self.close_cycle_if_all_have_come(out);
         }
+        Ok(())
     }
 
     /// Whether all members push before any is answered.
@@ -256,6 +244,7 @@ impl Coordinator {
     }
 
     fn on_lost(&mut self, shard: ShardId, out: &mut Outbox) {
+        self.hellos.forget(shard);
         self.gone.insert(shard, self.n_incarnations);
         self.awaited.remove(&shard);
         self.waiting.remove(&shard);

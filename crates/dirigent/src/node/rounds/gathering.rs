@@ -1,36 +1,41 @@
 //! A coordinator's workers: their hellos, the plan made of them, and whose push is awaited.
 
-use std::collections::BTreeMap;
-
 use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, encode};
-use crate::message::{Hello, Plan, Stamp};
+use crate::message::{Decoded, Hello, Plan, Stamp};
+use crate::node::checks::RowCounts;
+use crate::node::hellos::{Gathered, Hellos};
 use crate::node::slice::members::{Members, Verdict};
 use crate::node::{Address, Frame, Outbox, SliceCoordinatorOptions};
-use crate::sweep::Kernel;
 
 /// The workers of a coordinator, and the plan they all have.
 pub(in crate::node) struct Gathering<P> {
     n_workers: u32,
-    /// Workers that have said hello, before the plan.
-    hellos: BTreeMap<ShardId, Hello>,
+    hellos: Hellos,
     plan: Option<Plan>,
     members: Members<P>,
+}
+
+/// What a push is checked by.
+pub(in crate::node) struct Heard<'a> {
+    pub(in crate::node) family: &'a dyn Conjugate,
+    pub(in crate::node) row_counts: &'a RowCounts,
+    pub(in crate::node) n_incarnations: u32,
 }
 
 impl<P> Gathering<P> {
     /// Waits for the hellos of so many workers.
     pub(in crate::node) fn new(n_workers: u32) -> Self {
-        Self { n_workers, hellos: BTreeMap::new(), plan: None, members: Members::new(0..n_workers, 0) }
+        Self { n_workers, hellos: Hellos::default(), plan: None, members: Members::new(0..n_workers, 0) }
     }
 
     /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
     pub(in crate::node) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         // above whatever the one before can have handed out
         let members = Members::new(workers.iter().copied(), n_restarts << 24);
-        Self { n_workers: workers.len() as u32, hellos: BTreeMap::new(), plan: Some(plan), members }
+        Self { n_workers: workers.len() as u32, plan: Some(plan), members, ..Self::new(0) }
     }
 
     pub(in crate::node) fn plan(&self) -> Option<&Plan> {
@@ -53,37 +58,39 @@ impl<P> Gathering<P> {
         options: &SliceCoordinatorOptions,
         out: &mut Outbox,
     ) -> Result<()> {
+        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-            return Ok(());
-        }
-        self.hellos.insert(stamp.shard, hello);
-        if self.hellos.len() == self.n_workers as usize {
-            let hellos = std::mem::take(&mut self.hellos);
-            let surveys = hellos.values().map(|hello| hello.survey.clone());
-            let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-            let kernel = hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
             self.plan = Some(options.plan(&survey, kernel)?);
-            hellos.into_keys().for_each(|shard| self.send_plan(shard, out));
+            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
     }
 
-    /// Takes in a push; all pushes of the round in worker order, if it was the last that was awaited.
+    /// Takes in a push, checked if it is the next of its worker; all pushes of the round in worker order, if it was the last that was awaited.
     pub(in crate::node) fn on_push(
         &mut self,
         stamp: Stamp,
         is_joining: bool,
         push: P,
+        check: impl FnOnce(&P, &Heard<'_>) -> Decoded<()>,
         out: &mut Outbox,
-    ) -> Option<Vec<(Stamp, P)>> {
-        match self.members.on_push(stamp, is_joining, push) {
-            Verdict::Waits => return self.members.take_round(),
+    ) -> Result<Option<Vec<(Stamp, P)>>> {
+        let Some(plan) = &self.plan else { return Ok(None) };
+        let heard = Heard {
+            family: plan.model.conjugate(),
+            row_counts: self.hellos.row_counts(),
+            n_incarnations: self.members.n_incarnations(),
+        };
+        let verdict = self.members.on_push(stamp, is_joining, push, |push| check(push, &heard));
+        match verdict.map_err(|refusal| refusal.of(Address::Worker(stamp.shard)))? {
+            Verdict::Waits => return Ok(self.members.take_round()),
             Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
             Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
             Verdict::Nothing => {}
         }
-        None
+        Ok(None)
     }
 
     pub(in crate::node) fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {
@@ -93,6 +100,7 @@ impl<P> Gathering<P> {
 
     /// A worker is gone; all pushes of the round, if only its own was missing.
     pub(in crate::node) fn lose(&mut self, shard: ShardId) -> Option<Vec<(Stamp, P)>> {
+        self.hellos.forget(shard);
         self.members.lose(shard);
         self.members.take_round()
     }

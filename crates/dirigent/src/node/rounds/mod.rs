@@ -8,7 +8,7 @@ mod life;
 mod progress;
 mod seats;
 
-pub(in crate::node) use self::gathering::Gathering;
+pub(in crate::node) use self::gathering::{Gathering, Heard};
 pub(in crate::node) use self::life::Life;
 pub(in crate::node) use self::progress::Progress;
 pub(in crate::node) use self::seats::{assigned, by_final_number, renamed};

@@ -15,8 +15,11 @@ use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{
     SharedReply, SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply, encode_draw, encode_last, encode_reply,
 };
-use crate::message::{Hello, Plan, Stamp};
+use crate::message::{Decoded, Hello, Plan, Stamp};
 use crate::model::{Alpha, Model, ModelOptions};
+use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
+use crate::node::hellos::{Gathered, Hellos};
+use crate::node::rounds::Heard;
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox};
 use crate::posterior::alpha::resample_alpha;
 use crate::posterior::horizon::{Cycles, Horizon};
@@ -66,8 +69,7 @@ impl SliceCoordinatorOptions {
 /// The node that owns the statistics.
 pub struct SliceCoordinator {
     options: SliceCoordinatorOptions,
-    /// Workers that have said hello, before the plan.
-    hellos: BTreeMap<ShardId, Hello>,
+    hellos: Hellos,
     plan: Option<Plan>,
     members: Members<SlicePush>,
     /// What each worker contributes.
@@ -103,7 +105,7 @@ impl SliceCoordinator {
         Self {
             alpha: options.alpha.start(),
             members: Members::new(0..options.n_workers, 0),
-            hellos: BTreeMap::new(),
+            hellos: Hellos::default(),
             plan: None,
             columns: BTreeMap::new(),
             live: BTreeSet::new(),
@@ -169,7 +171,7 @@ impl SliceCoordinator {
         match message {
             Message::Hello(hello) => self.on_hello(stamp, hello, out),
             Message::SlicePush(push) => {
-                match self.members.on_push(stamp, push.joining.is_some(), push) {
+                match self.take_in(stamp, push).map_err(|refusal| refusal.of(from))? {
                     Verdict::Waits => return self.close_round_if_all_have_come(out),
                     Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
                     Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
@@ -181,19 +183,25 @@ impl SliceCoordinator {
         }
     }
 
+    fn take_in(&mut self, stamp: Stamp, push: SlicePush) -> Decoded<Verdict> {
+        let Some(plan) = &self.plan else { return Ok(Verdict::Nothing) };
+        let heard = Heard {
+            family: plan.model.conjugate(),
+            row_counts: self.hellos.row_counts(),
+            n_incarnations: self.members.n_incarnations(),
+        };
+        let minted = (self.epoch, self.last_id);
+        let check = |push: &SlicePush| check_push(stamp, push, &heard, minted);
+        self.members.on_push(stamp, push.joining.is_some(), push, check)
+    }
+
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
+        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.options.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-            return Ok(());
-        }
-        self.hellos.insert(stamp.shard, hello);
-        if self.hellos.len() == self.options.n_workers as usize {
-            let hellos = std::mem::take(&mut self.hellos);
-            let surveys = hellos.values().map(|hello| hello.survey.clone());
-            let survey = surveys.reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-            let kernel = hellos.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
             self.plan = Some(self.options.plan(&survey, kernel)?);
-            hellos.into_keys().for_each(|shard| self.send_plan(shard, out));
+            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
     }
@@ -328,6 +336,20 @@ impl SliceCoordinator {
     }
 }
 
+/// What a push may say, given the ids that were handed out: the epoch, and the last of it.
+fn check_push(stamp: Stamp, push: &SlicePush, heard: &Heard<'_>, (epoch, last): (u32, u64)) -> Decoded<()> {
+    if let Some(joining) = &push.joining {
+        check_joining(joining, stamp, heard.n_incarnations)?;
+    }
+    check_count(push.round)?;
+    check_count(push.moved.unwrap_or(0))?;
+    // whoever joins may know components by names that labels began with
+    let last = if push.joining.is_some() { u64::MAX } else { last };
+    check_ids(push.contributions.iter().map(|contribution| &contribution.id), epoch, last)?;
+    check_stats(push.contributions.iter().map(|contribution| &contribution.stats), heard.family)?;
+    heard.row_counts.check(stamp.shard, push.contributions.iter().map(|contribution| contribution.stats.count))
+}
+
 impl Node for SliceCoordinator {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
@@ -343,6 +365,7 @@ impl Node for SliceCoordinator {
             }
             Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(shard) => {
+                self.hellos.forget(shard);
                 self.members.lose(shard);
                 self.columns.remove(&shard);
                 out.is_done = self.is_done();

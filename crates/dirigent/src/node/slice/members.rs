@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::ShardId;
-use crate::message::Stamp;
+use crate::message::{Decoded, Stamp};
 use crate::node::Frame;
 
 /// The workers, as a synchronous coordinator sees them.
@@ -83,20 +83,31 @@ impl<P> Members<P> {
         self.n_incarnations
     }
 
+    pub(in crate::node) fn n_incarnations(&self) -> u32 {
+        self.n_incarnations
+    }
+
     pub(in crate::node) fn awaited(&self) -> Vec<ShardId> {
         self.awaited.iter().copied().collect()
     }
 
-    pub(in crate::node) fn on_push(&mut self, stamp: Stamp, is_joining: bool, push: P) -> Verdict {
+    /// Takes in a push. One that is the next of its worker is checked before anything is done about it.
+    pub(in crate::node) fn on_push(
+        &mut self,
+        stamp: Stamp,
+        is_joining: bool,
+        push: P,
+        check: impl FnOnce(&P) -> Decoded<()>,
+    ) -> Decoded<Verdict> {
         let waiting = self.waiting.get(&stamp.shard).map(|(stamp, _)| *stamp);
         if waiting == Some(stamp) {
-            return Verdict::Nothing;
+            return Ok(Verdict::Nothing);
         }
         let member = self.joined.get(&stamp.shard);
         let is_next = match member {
             Some(member) if member.incarnation == stamp.incarnation => {
                 if stamp.sequence == member.sequence {
-                    return member.reply.clone().map_or(Verdict::Nothing, Verdict::SendAgain);
+                    return Ok(member.reply.clone().map_or(Verdict::Nothing, Verdict::SendAgain));
                 }
                 stamp.sequence == member.sequence + 1
             }
@@ -106,12 +117,13 @@ impl<P> Members<P> {
         let is_superseded = waiting.is_some_and(|waiting| waiting.incarnation > stamp.incarnation);
         if is_superseded || !is_next {
             let is_alive = member.is_some_and(|member| member.incarnation == stamp.incarnation);
-            return if is_alive { Verdict::Nothing } else { Verdict::Rejoin };
+            return Ok(if is_alive { Verdict::Nothing } else { Verdict::Rejoin });
         }
+        check(&push)?;
         self.awaited.insert(stamp.shard);
         // what waits of an earlier life is no longer true
         self.waiting.insert(stamp.shard, (stamp, push));
-        Verdict::Waits
+        Ok(Verdict::Waits)
     }
 
     /// All pushes of the round, in worker order, if all have come.
@@ -208,33 +220,41 @@ mod tests {
         Stamp { shard, incarnation, sequence }
     }
 
+    fn on_push(members: &mut Members<()>, stamp: Stamp, is_joining: bool) -> Verdict {
+        members.on_push(stamp, is_joining, (), |()| Ok(())).unwrap()
+    }
+
     #[test]
     fn a_doubled_push_gets_its_reply_again_and_a_zombie_is_asked_to_rejoin() {
         let mut members: Members<()> = Members::new([0, 1], 0);
-        assert_eq!(members.on_push(stamp(0, 1, 1), true, ()), Verdict::Waits);
-        assert_eq!(members.on_push(stamp(0, 1, 1), true, ()), Verdict::Nothing, "it waits already");
+        assert_eq!(on_push(&mut members, stamp(0, 1, 1), true), Verdict::Waits);
+        assert_eq!(on_push(&mut members, stamp(0, 1, 1), true), Verdict::Nothing, "it waits already");
         assert!(members.take_round().is_none(), "not everyone is here");
-        assert_eq!(members.on_push(stamp(1, 2, 1), true, ()), Verdict::Waits);
+        assert_eq!(on_push(&mut members, stamp(1, 2, 1), true), Verdict::Waits);
         assert_eq!(members.take_round().map(|pushes| pushes.len()), Some(2));
         let reply = Frame::new(vec![7]);
         members.answered(stamp(0, 1, 1), reply.clone(), false);
-        assert_eq!(members.on_push(stamp(0, 1, 1), true, ()), Verdict::SendAgain(reply));
-        assert_eq!(members.on_push(stamp(0, 1, 3), false, ()), Verdict::Nothing, "not the next");
-        assert_eq!(members.on_push(stamp(0, 5, 1), true, ()), Verdict::Waits, "a new life");
-        assert_eq!(members.on_push(stamp(0, 1, 2), false, ()), Verdict::Nothing, "an old one, while the new one waits");
-        assert_eq!(members.on_push(stamp(1, 2, 2), false, ()), Verdict::Waits);
+        assert_eq!(on_push(&mut members, stamp(0, 1, 1), true), Verdict::SendAgain(reply));
+        assert_eq!(on_push(&mut members, stamp(0, 1, 3), false), Verdict::Nothing, "not the next");
+        assert_eq!(on_push(&mut members, stamp(0, 5, 1), true), Verdict::Waits, "a new life");
+        assert_eq!(
+            on_push(&mut members, stamp(0, 1, 2), false),
+            Verdict::Nothing,
+            "an old one, while the new one waits"
+        );
+        assert_eq!(on_push(&mut members, stamp(1, 2, 2), false), Verdict::Waits);
         assert!(members.take_round().is_some());
-        assert_eq!(members.on_push(stamp(0, 1, 2), false, ()), Verdict::Rejoin, "an old one");
-        assert_eq!(members.on_push(stamp(1, 9, 1), false, ()), Verdict::Rejoin, "a life that never joined");
+        assert_eq!(on_push(&mut members, stamp(0, 1, 2), false), Verdict::Rejoin, "an old one");
+        assert_eq!(on_push(&mut members, stamp(1, 9, 1), false), Verdict::Rejoin, "a life that never joined");
     }
 
     #[test]
     fn what_a_lost_worker_said_is_not_believed() {
         let mut members: Members<()> = Members::new([0], 3);
-        assert_eq!(members.on_push(stamp(0, 3, 1), true, ()), Verdict::Waits);
+        assert_eq!(on_push(&mut members, stamp(0, 3, 1), true), Verdict::Waits);
         members.lose(0);
         assert!(members.take_round().is_none());
-        assert_eq!(members.on_push(stamp(0, 3, 1), true, ()), Verdict::Rejoin);
-        assert_eq!(members.on_push(stamp(0, 4, 1), true, ()), Verdict::Waits);
+        assert_eq!(on_push(&mut members, stamp(0, 3, 1), true), Verdict::Rejoin);
+        assert_eq!(on_push(&mut members, stamp(0, 4, 1), true), Verdict::Waits);
     }
 }

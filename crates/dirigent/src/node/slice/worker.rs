@@ -13,6 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use crate::message::{Decoded, Hello, Joining, Plan, ShownLabels, Stamp, require};
+use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
 use crate::node::rounds::renamed;
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
@@ -157,6 +158,7 @@ impl SliceWorker {
         let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
+                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
                 let mut work = Work::new(plan, self.shard.clone(), self.memory.take());
                 work.sampler.set_interrupt(self.interrupt.clone());
                 self.work = Some(work);
@@ -194,12 +196,14 @@ impl SliceWorker {
 
     fn on_reply(&mut self, reply: SliceReply, out: &mut Outbox) -> Result<()> {
         let (stamp, shard_id) = (self.stamp(), self.shard_id);
-        self.before = self.current();
+        let before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
         let show = |shown| encode(stamp, &Message::ShownLabels(shown));
         match reply {
             SliceReply::Again { round } => {
+                check_count(round).map_err(|refusal| refusal.of(Address::Coordinator))?;
                 work.round = round.saturating_sub(1);
+                self.before = before;
                 self.push(None, None, out);
             }
             SliceReply::Draw(draw) => {
@@ -207,6 +211,7 @@ impl SliceWorker {
                     out.send(Address::Driver, show(work.show(draw.cycle)));
                 }
                 let moved = work.draw(draw, shard_id).map_err(|refusal| refusal.of(Address::Coordinator))?;
+                self.before = before;
                 if self.interrupt.is_raised() {
                     return Err(Error::Interrupted);
                 }
@@ -216,6 +221,7 @@ impl SliceWorker {
             SliceReply::Last(last) => {
                 let shown = work.show_last(last, self.shard.clone());
                 let shown = shown.map_err(|refusal| refusal.of(Address::Coordinator))?;
+                self.before = before;
                 out.send(Address::Driver, show(shown));
                 (self.is_done, out.is_done) = (true, true);
             }
@@ -262,6 +268,8 @@ impl Work {
         let parameters_len = self.plan.model.conjugate().parameters_len();
         let n_numbers = draw.ids.len() * parameters_len;
         require(draw.components.parameters.len() == n_numbers, "parameters of another family")?;
+        check_alpha(draw.alpha)?;
+        check_count(draw.round)?;
         self.rename(draw.ids)?;
         (self.round, self.cycle, self.alpha) = (draw.round, draw.cycle, draw.alpha);
         let mut slices = self.slices(shard_id, self.round);
@@ -283,6 +291,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast, shard: Shard) -> Decoded<ShownLabels> {
+        check_told(last.components.iter().map(|(_, stats)| stats), self.plan.model.conjugate())?;
         // in the order of their final numbers, so that ties go to the smaller number
         let mut components = last.components;
         components.sort_by_key(|(id, stats)| (std::cmp::Reverse(stats.count), *id));

@@ -10,9 +10,10 @@ use crate::family::{Conjugate, log_joint};
 use crate::message::codec::{Message, decode_between};
 use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply, encode_reply, encode_shared};
-use crate::message::{Plan, Stamp};
+use crate::message::{Decoded, Plan, Stamp};
 use crate::model::Alpha;
-use crate::node::rounds::{Gathering, Progress};
+use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
+use crate::node::rounds::{Gathering, Heard, Progress};
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
@@ -84,7 +85,9 @@ impl SubcCoordinator {
         match message {
             Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
             Message::SubcPush(push) => {
-                if let Some(pushes) = self.gathering.on_push(stamp, push.joining.is_some(), push, out) {
+                let minted = (self.epoch, self.last_id);
+                let check = |push: &SubcPush, heard: &Heard<'_>| check_push(stamp, push, heard, minted);
+                if let Some(pushes) = self.gathering.on_push(stamp, push.joining.is_some(), push, check, out)? {
                     self.close_round(pushes, out);
                 }
                 Ok(())
@@ -238,6 +241,20 @@ impl SubcCoordinator {
     fn is_done(&self) -> bool {
         self.progress.has_closed() && self.gathering.all_released()
     }
+}
+
+/// What a push may say, given the ids that were handed out: the epoch, and the last of it.
+fn check_push(stamp: Stamp, push: &SubcPush, heard: &Heard<'_>, (epoch, last): (u32, u64)) -> Decoded<()> {
+    if let Some(joining) = &push.joining {
+        check_joining(joining, stamp, heard.n_incarnations)?;
+    }
+    check_count(push.moved.unwrap_or(0))?;
+    // whoever joins may know components by names that labels began with
+    let last = if push.joining.is_some() { u64::MAX } else { last };
+    check_ids(push.contributions.iter().map(|(id, _)| id), epoch, last)?;
+    let halves = || push.contributions.iter().flat_map(|(_, halves)| halves);
+    check_stats(halves(), heard.family)?;
+    heard.row_counts.check(stamp.shard, halves().map(|half| half.count))
 }
 
 /// A component of which weight and parameters were drawn.

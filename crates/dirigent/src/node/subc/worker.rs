@@ -15,6 +15,7 @@ use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply};
 use crate::message::{Decoded, Joining, Plan, ShownLabels, require};
 use crate::model::with_family;
+use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
 use crate::node::rounds::{Life, assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
@@ -98,6 +99,7 @@ impl SubcWorker {
         let (stamp, message) = decode_between(frame, from, Address::Worker(self.life.shard_id()), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
+                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
                 let memory = self.memory.take();
                 self.work = Some(Work::new(plan, self.shard.clone(), memory, self.life.shard_id()));
                 self.join(stamp.incarnation, out);
@@ -176,6 +178,8 @@ impl Work {
         let parameters_len = self.plan.model.conjugate().parameters_len();
         let n_numbers = draw.ids.len() * parameters_len;
         require(draw.components.parameters.len() == n_numbers, "parameters of another family")?;
+        check_alpha(draw.alpha)?;
+        check_count(draw.round)?;
         let (labels, ids) = self.moved_over(&draw.places);
         let before = renamed(&labels, &ids, &draw.ids)?;
         self.sampler.set_labels(labels);
@@ -226,6 +230,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, places: &Places, last: SliceLast) -> Decoded<ShownLabels> {
+        check_told(last.components.iter().map(|(_, stats)| stats), self.plan.model.conjugate())?;
         let (ids, components) = by_final_number(last.components);
         let (labels, ids_before) = self.moved_over(places);
         self.sampler.set_labels(renamed(&labels, &ids_before, &ids)?);

@@ -10,6 +10,7 @@ mod work;
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::checks::check_plan;
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::error::{Error, InputError, Result};
@@ -147,6 +148,7 @@ impl Worker {
         let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
+                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
                 self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take(), self.interrupt.clone()));
                 self.join(stamp.incarnation, out);
             }
@@ -192,10 +194,11 @@ impl Worker {
 
     fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) -> Result<()> {
         let shard_id = self.shard_id;
-        self.before = self.current();
+        let before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
         let stride_before = work.stride;
-        work.take_in(reply, snapshot);
+        work.take_in(reply, snapshot).map_err(|refusal| refusal.of(Address::Coordinator))?;
+        self.before = before;
         if work.plan.shows_labels || reply.is_last {
             let shown = work.show(reply.is_last);
             let stamp = Stamp { shard: shard_id, incarnation: self.incarnation, sequence: self.sequence };

@@ -1,7 +1,7 @@
 //! A worker's own contributions in the vocabulary of a snapshot.
 
 use crate::consolidate::ComponentId;
-use crate::halves::{Half, Part};
+use crate::halves::{Half, Halves, Part};
 use crate::message::Told;
 use crate::stats::{Stats, Sums};
 
@@ -44,6 +44,18 @@ impl Own {
             }
         }
         own
+    }
+
+    /// Whether the worker's own rows are among those that were told.
+    pub(super) fn is_within(&self, snapshot: &[(ComponentId, Told)]) -> bool {
+        let slots = snapshot.iter().zip(&self.totals).zip(&self.halves);
+        slots.into_iter().all(|(((_, told), total), own)| {
+            let are_halves_within = match &told.halves {
+                Halves::Known { stats, .. } => stats.iter().zip(own).all(|(told, own)| own.count <= told.count),
+                Halves::Resting | Halves::Fresh { .. } => true,
+            };
+            total.count <= told.total.count && are_halves_within
+        })
     }
 
     /// What a push would have to differ from to be worth saying.

@@ -7,8 +7,9 @@ use super::own::{Own, Places, own_or};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
 use crate::interrupt::Interrupt;
-use crate::message::{Joining, Plan, Push, Reply, ShownLabels, Snapshot, Told};
+use crate::message::{Decoded, Joining, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Told, require};
 use crate::node::WarmUp;
+use crate::node::checks::{check_alpha, check_count, check_ids, check_told};
 use crate::rng::Role;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -188,26 +189,23 @@ impl Work {
     }
 
     /// Renames the slots by the reply and rebuilds the local version from the snapshot.
-    pub(super) fn take_in(&mut self, reply: &Reply, snapshot: Snapshot) {
+    pub(super) fn take_in(&mut self, reply: &Reply, snapshot: Snapshot) -> Decoded<()> {
         let version = snapshot.version;
-        let snapshot = self.complete(snapshot);
+        check_alpha(reply.alpha)?;
+        check_count(reply.cycle)?;
+        let snapshot = self.complete(snapshot)?;
         let slots: HashMap<ComponentId, usize> =
             snapshot.iter().enumerate().map(|(slot, (id, _))| (*id, slot)).collect();
         let places = self.places(reply, &snapshot, &slots);
-        let place_of = |label: u32, half: Option<Half>| {
-            places[label as usize][half.map_or(0, Half::ix)].expect("a component with rows is in the snapshot")
-        };
         let rows = self.sampler.labels().iter().zip(self.sampler.halves());
-        let (labels, halves): (Vec<u32>, Vec<Option<Half>>) = rows
-            .map(|(&label, &half)| match label {
-                UNASSIGNED => (UNASSIGNED, None),
-                label => {
-                    let (slot, half) = place_of(label, half);
-                    (slot as u32, half)
-                }
-            })
-            .unzip();
+        let seats = rows.map(|(&label, &half)| match label {
+            UNASSIGNED => Some((UNASSIGNED, None)),
+            label => places[label as usize][half.map_or(0, Half::ix)].map(|(slot, half)| (slot as u32, half)),
+        });
+        let seats: Option<(Vec<u32>, Vec<Option<Half>>)> = seats.collect();
+        let (labels, halves) = seats.ok_or_else(|| Refusal::new("a component with rows is missing"))?;
         let own = Own::new(&self.pushed, &places, &snapshot);
+        require(own.is_within(&snapshot), "fewer rows than the worker has itself")?;
         let local: Vec<Stats> =
             snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
         let stride = if reply.is_last { 1 } else { reply.stride.max(1) as usize };
@@ -224,6 +222,7 @@ impl Work {
         self.told = snapshot.into_iter().collect();
         self.base_version = version;
         (self.cycle, self.alpha, self.is_generous) = (reply.cycle, reply.alpha, reply.is_generous);
+        Ok(())
     }
 
     /// Lets more rows take part, if it is time, which are in no component yet. Fewer only if none is in one.
@@ -259,7 +258,9 @@ impl Work {
             reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
         let place = |slot: usize, name: PieceName, half: Half| {
             if let Some((owner, in_half)) = moved.get(&(name, half)) {
-                return Some((*slots.get(owner)?, *in_half));
+                let slot = *slots.get(owner)?;
+                let has_halves = snapshot[slot].1.halves.generation().is_some();
+                return (in_half.is_none() || has_halves).then_some((slot, *in_half));
             }
             let PieceName::Component(id) = name else { return None };
             let new_slot = *slots.get(&id)?;
@@ -288,9 +289,22 @@ impl Work {
     }
 
     /// The snapshot with what has not changed filled in.
-    fn complete(&mut self, snapshot: Snapshot) -> Vec<(ComponentId, Told)> {
-        let mut known = |id| self.told.remove(&id).expect("what is left out was told before");
-        snapshot.components.into_iter().map(|(id, told)| (id, told.unwrap_or_else(|| known(id)))).collect()
+    fn complete(&self, snapshot: Snapshot) -> Decoded<Vec<(ComponentId, Told)>> {
+        let family = self.plan.model.conjugate();
+        check_ids(snapshot.components.iter().map(|(id, _)| id), u32::MAX, u64::MAX)?;
+        check_count(snapshot.version)?;
+        let complete = |(id, told): (ComponentId, Option<Told>)| {
+            let Some(told) = told else {
+                let known = self.told.get(&id).cloned().map(|told| (id, told));
+                return known.ok_or_else(|| Refusal::new("what is left out was never told"));
+            };
+            check_told([&told.total], family)?;
+            if let Halves::Known { stats, .. } = &told.halves {
+                check_told(stats, family)?;
+            }
+            Ok((id, told))
+        };
+        snapshot.components.into_iter().map(complete).collect()
     }
 
     /// The labels for the driver; at the end also the most probable component of each row.

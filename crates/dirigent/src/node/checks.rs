@@ -1,0 +1,128 @@
+//! What other nodes say, checked before it is believed: a node may run elsewhere, and be broken.
+//!
+//! Bytes are checked where they are decoded. Here is what can be told from a message and from what a coordinator knows of its sender; what is refused has changed
+//! nothing. A consistent lie is not found: these are the mistakes of machines, not of enemies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::consolidate::{ComponentId, ShardId, fits};
+use crate::family::Conjugate;
+use crate::message::{Decoded, Hello, Joining, Plan, Stamp, require};
+use crate::rows::Shard;
+use crate::stats::Stats;
+use crate::survey::{CellSummary, ColumnSummary, Survey};
+
+/// More rows, cycles, versions and components than any run has: sums of them do not overflow.
+const MOST: u64 = 1 << 48;
+/// More columns than any data have: words are numbered in four bytes.
+const MOST_COLUMNS: usize = u32::MAX as usize - 1;
+/// More sweeps between two pushes than anybody waits for.
+const MOST_SWEEPS: u32 = 1 << 20;
+/// Strides are powers of 4 below this.
+const LONGEST_STRIDE: u32 = 1 << 28;
+
+/// How many rows each worker has said it has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RowCounts(BTreeMap<ShardId, u64>);
+
+impl RowCounts {
+    /// Notes what a worker says in its hello.
+    pub(super) fn note(&mut self, shard: ShardId, hello: &Hello) {
+        self.0.insert(shard, hello.survey.n_rows);
+    }
+
+    /// At most so many; a worker that another coordinator has heard may have any number.
+    pub(super) fn most(&self, shard: ShardId) -> u64 {
+        self.0.get(&shard).copied().unwrap_or(MOST)
+    }
+
+    /// Whether a worker can have so many rows in components.
+    pub(super) fn check(&self, shard: ShardId, counts: impl Iterator<Item = i64>) -> Decoded<()> {
+        let total = counts.map(|count| u64::try_from(count).ok()).try_fold(0u64, |sum, count| sum.checked_add(count?));
+        require(total.is_some_and(|total| total <= self.most(shard)), "more rows than the worker has")
+    }
+}
+
+/// A worker's first word. It must go together with the plan, where there is one.
+pub(super) fn check_hello(hello: &Hello, plan: Option<&Plan>) -> Decoded<()> {
+    check_survey(&hello.survey)?;
+    let fits = plan.is_none_or(|plan| plan.model.n_columns() == hello.survey.n_columns);
+    require(fits, "rows of other columns")
+}
+
+fn check_survey(survey: &Survey) -> Decoded<()> {
+    let n_rows = survey.n_rows;
+    require(n_rows <= MOST && survey.n_columns <= MOST_COLUMNS, "more rows or columns than there are")?;
+    match &survey.cells {
+        CellSummary::Numbers { columns, squared_lengths } => {
+            let is_sound = |column: &ColumnSummary| {
+                let ColumnSummary { n, mean, squares, min, max, .. } = *column;
+                n <= n_rows && !mean.is_nan() && squares >= 0.0 && (n == 0 || min <= max)
+            };
+            require(columns.len() == survey.n_columns, "as many summaries as columns")?;
+            require(columns.iter().all(is_sound), "a summary that no column has")?;
+            require(!squared_lengths.iter().any(|length| length.is_nan()), "a row of no length")
+        }
+        CellSummary::Counts { n_entries, n_words } => {
+            require(*n_entries <= MOST && *n_words <= MOST, "more words than there are")
+        }
+    }
+}
+
+/// What a worker that joins says beside its contributions, and the stamp it says it under: it must be the first word of a life that was given to it.
+pub(super) fn check_joining(joining: &Joining, stamp: Stamp, n_incarnations: u32) -> Decoded<()> {
+    require(stamp.sequence == 1 && stamp.incarnation <= n_incarnations, "a life that nobody gave")?;
+    let Joining { sum_log_base, cycle, alpha, stride } = *joining;
+    require(!sum_log_base.is_nan(), "a base measure that is none")?;
+    check_count(cycle)?;
+    check_alpha(alpha)?;
+    require((1..=LONGEST_STRIDE).contains(&stride), "a stride that is none")
+}
+
+/// A plan, by a worker of these rows.
+pub(super) fn check_plan(plan: &Plan, shard: &Shard) -> Decoded<()> {
+    let model = &plan.model;
+    require(model.described().problem().is_none(), "a prior that is none")?;
+    let fits = model.n_columns() == shard.n_columns() && model.conjugate().has_counts() == shard.is_counts();
+    require(fits && model.fits_rows(shard), "a model of other rows")?;
+    require(plan.kernel.is_available(), "instructions that the worker has not")?;
+    require((1..=MOST_SWEEPS).contains(&plan.sweeps_per_cycle), "sweeps without end")?;
+    check_count(plan.n_rows)
+}
+
+/// Statistics of a worker's rows: of this family, and such as rows can have.
+pub(super) fn check_stats<'a>(stats: impl IntoIterator<Item = &'a Stats>, family: &dyn Conjugate) -> Decoded<()> {
+    for stats in stats {
+        require(fits(stats, family), "statistics of another family")?;
+        let is_count = u64::try_from(stats.count).is_ok_and(|count| count <= MOST);
+        require(is_count && family.could_be(stats), "statistics that no rows have")?;
+    }
+    Ok(())
+}
+
+/// Statistics of all workers, as a coordinator says them: of this family, and numbers. They may be rounded.
+pub(super) fn check_told<'a>(stats: impl IntoIterator<Item = &'a Stats>, family: &dyn Conjugate) -> Decoded<()> {
+    let is_sound = |stats: &Stats| stats.count >= 0 && fits(stats, family) && stats.is_finite();
+    require(stats.into_iter().all(is_sound), "statistics that no rows have")
+}
+
+/// Names of components: each once, and handed out by somebody: no epoch is later than `epoch`, and no number of it greater than `last`.
+pub(super) fn check_ids<'a>(ids: impl Iterator<Item = &'a ComponentId>, epoch: u32, last: u64) -> Decoded<()> {
+    let mut seen = BTreeSet::new();
+    for id in ids {
+        require(seen.insert(*id), "a component twice")?;
+        let is_minted = id.epoch < epoch || (id.epoch == epoch && id.number <= last);
+        require(is_minted && id.number <= MOST, "a component that there is not")?;
+    }
+    Ok(())
+}
+
+/// What a number that is only counted must be.
+pub(super) fn check_count(count: u64) -> Decoded<()> {
+    require(count <= MOST, "more than there are")
+}
+
+/// A concentration.
+pub(super) fn check_alpha(alpha: f64) -> Decoded<()> {
+    require(alpha > 0.0 && alpha.is_finite(), "a concentration that is none")
+}

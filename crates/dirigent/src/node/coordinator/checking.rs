@@ -1,0 +1,86 @@
+//! What a push may say, given what its worker was told.
+
+use std::collections::BTreeMap;
+
+use super::{Coordinator, family_of};
+use crate::consolidate::{ComponentId, PieceKey, PieceName};
+use crate::halves::{Half, Part};
+use crate::message::{Decoded, Push, Stamp, require};
+use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
+
+impl Coordinator {
+    /// Checks a push that is the next of its worker. Nothing has been done about it yet.
+    pub(super) fn check_push(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
+        let is_joining = push.joining.is_some();
+        match &push.joining {
+            Some(joining) => {
+                check_joining(joining, stamp, self.n_incarnations)?;
+                check_count(push.base_version)?;
+            }
+            None => require(push.base_version <= self.version, "a version that was never told")?,
+        }
+        require(!push.sum_log_base.is_some_and(f64::is_nan), "a base measure that is none")?;
+        check_count(push.moved)?;
+        let family = family_of(&self.plan);
+        check_stats(push.births.iter().map(|(_, stats)| stats), family)?;
+        check_stats(push.contributions.iter().flat_map(|(_, part)| stats_of(part)), family)?;
+        // whoever joins may know components by names that labels began with
+        let last = if is_joining { u64::MAX } else { self.pool.n_minted() };
+        check_ids(push.contributions.iter().map(|(id, _)| id), self.pool.epoch(), last)?;
+        for (id, part) in &push.contributions {
+            self.check_halves(stamp, *id, part, is_joining)?;
+        }
+        self.check_births(stamp, push)?;
+        self.check_rows(stamp, push)
+    }
+
+    /// A part comes in the halves that its worker was told, if any.
+    fn check_halves(&self, stamp: Stamp, id: ComponentId, part: &Part, is_joining: bool) -> Decoded<()> {
+        let said = match part {
+            Part::Whole(_) => None,
+            Part::Halved { generation, .. } => Some(*generation),
+        };
+        let key = |half| PieceKey { shard: stamp.shard, name: PieceName::Component(id), half };
+        let mut told = Half::BOTH.into_iter().filter_map(|half| Some(self.pool.piece(key(half))?.told));
+        let expected = if is_joining { Some(None) } else { told.next() };
+        let may_have_halves = self.options.splits || said.is_none();
+        require(may_have_halves && expected.is_none_or(|told| told == said), "halves that were never told")
+    }
+
+    /// Births have rows, and numbers that were never used.
+    fn check_births(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
+        let mut numbers: Vec<u64> = push.births.iter().map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        let is_known = |number: u64| {
+            let key = PieceKey::whole(stamp.shard, PieceName::Birth(number));
+            push.joining.is_none() && self.pool.piece(key).is_some()
+        };
+        let are_new = numbers.is_sorted_by(|a, b| a < b) && !numbers.iter().any(|number| is_known(*number));
+        require(are_new, "a birth twice")?;
+        require(push.births.iter().all(|(_, stats)| stats.count > 0), "a birth without rows")
+    }
+
+    /// What the worker has in the ledger, with what it now says in its place, is not more than its rows.
+    fn check_rows(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
+        let mut counts: BTreeMap<(PieceName, Half), i64> = BTreeMap::new();
+        if push.joining.is_none() {
+            for (key, piece) in self.pool.pieces_of(stamp.shard) {
+                counts.insert((key.name, key.half), piece.stats.as_ref().map_or(0, |stats| stats.count));
+            }
+        }
+        for (id, part) in &push.contributions {
+            for (half, stats) in Half::BOTH.into_iter().zip(stats_of(part)) {
+                counts.insert((PieceName::Component(*id), half), stats.count);
+            }
+        }
+        let of_births = push.births.iter().map(|(_, stats)| stats.count);
+        self.hellos.row_counts().check(stamp.shard, counts.into_values().chain(of_births))
+    }
+}
+
+fn stats_of(part: &Part) -> &[crate::stats::Stats] {
+    match part {
+        Part::Whole(stats) => std::slice::from_ref(stats),
+        Part::Halved { halves, .. } => halves,
+    }
+}

@@ -1,0 +1,3 @@
+#![no_main]
+
+dirigent_fuzz::target!(av_frames);
