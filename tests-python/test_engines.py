@@ -50,9 +50,9 @@ def fit(engine, data, out, *options):
 def synthetic(tmp_path_factory):
     """14,000 rows of the paper's synthetic set, in two files whose border is nobody's."""
     folder = tmp_path_factory.mktemp("synthetic")
-    made = run([sys.executable, "-m", "dirigent"], "synth", "synthetic", "--out", folder / "all.npy", "--seed", 1)
+    made = run([sys.executable, "-m", "dirigent"], "synth", "synthetic", "--out", folder / "made", "--seed", 1)
     assert made.returncode == 0, made.stderr
-    rows = np.load(folder / "all.npy")[::10]
+    rows = np.load(folder / "made" / "data.npy")[::10]
     parts = folder / "parts"
     parts.mkdir()
     np.save(parts / "0.npy", rows[:5000])

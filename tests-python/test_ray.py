@@ -28,6 +28,16 @@ def cluster():
     cluster.shutdown()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def stranger(cluster):
+    """Somebody with another token, who tries to get in while the other tests are made: it takes Ray a while to give up."""
+    words = [sys.executable, "-c", f"import ray; ray.init(address={cluster.address!r})"]
+    environment = {**os.environ, "RAY_AUTH_TOKEN": secrets.token_hex(16)}
+    stranger = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    yield stranger
+    stranger.kill()
+
+
 @pytest.fixture
 def engine(cluster):
     engine = RayEngine(ToyHost)
@@ -125,12 +135,23 @@ assert transports.within(10.0, lambda: processes() == [os.getpid()]), processes(
 """
 
 
-def test_a_cluster_of_its_own_listens_on_loopback_only_and_ends_with_the_engine(tmp_path):
-    environment = {**os.environ, "RAY_AUTH_TOKEN": secrets.token_hex(16), "PYTHONPATH": os.path.dirname(__file__)}
+def test_a_cluster_of_its_own_listens_on_loopback_only_speaks_tls_and_ends_with_the_engine(tmp_path):
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run(made, check=True, capture_output=True)
+    tls = {"RAY_USE_TLS": "1", "RAY_TLS_SERVER_KEY": key, "RAY_TLS_SERVER_CERT": certificate, "RAY_TLS_CA_CERT": certificate}
+    ours = {"RAY_AUTH_TOKEN": secrets.token_hex(16), "PYTHONPATH": os.path.dirname(__file__)}
+    environment = {**os.environ, **{name: str(path) for name, path in tls.items()}, **ours}
     # it must not need what the tests' own cluster is told
     del environment["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"]
     result = subprocess.run([sys.executable, "-c", ALONE], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
+
+
+def test_whoever_has_another_token_is_not_let_in(stranger):
+    output, _ = stranger.communicate(timeout=120)
+    assert stranger.returncode != 0 and "AuthenticationError" in output, output
 
 
 def test_an_address_of_ray_client_is_refused(engine):
