@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Model", "Rows", "__version__", "fit", "run_cli"]
+__all__ = ["Host", "Model", "Rows", "__version__", "fit", "run_cli"]
 __version__: str
 
 @final
@@ -31,6 +31,12 @@ class Rows:
     def joined(parts: Sequence[Rows]) -> Rows: ...
 
 @final
+class Host:
+    def __new__(cls, place: str) -> Host: ...
+    def handle(self, request: bytes, shared: bytes | None = None) -> bytes: ...
+    def interrupt(self) -> None: ...
+
+@final
 class Model:
     def __new__(cls, folder: str | PathLike[str]) -> Model: ...
     def predict(
@@ -48,6 +54,9 @@ class Model:
     def levels(self) -> list[list[str] | None]: ...
 
 def fit(
-    options: Sequence[str], rows: Rows, on_cycle: Callable[[dict[str, Any]], object] | None = None
+    options: Sequence[str],
+    rows: Rows,
+    on_cycle: Callable[[dict[str, Any]], object] | None = None,
+    engines: dict[str, Callable[[], Any]] | None = None,
 ) -> tuple[Path, BaseException | None]: ...
-def run_cli(argv: Sequence[str]) -> int: ...
+def run_cli(argv: Sequence[str], engines: dict[str, Callable[[], Any]] | None = None) -> int: ...

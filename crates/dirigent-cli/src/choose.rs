@@ -16,15 +16,27 @@ use dirigent::{Error, InputError, Result};
 
 use crate::args::{CyclesArg, DrawsFromArg, EngineArg, EngineArgs, FitArgs, SwitchArg};
 
+/// What a chain begins with, how it computes, and when it ends.
+pub(crate) struct Course {
+    pub(crate) cycles: Cycles,
+    pub(crate) draws: Option<Draws>,
+    pub(crate) kernel: Kernel,
+    pub(crate) start: Option<Vec<u32>>,
+}
+
+/// Workers that another program's engine has.
+pub(crate) struct OutsideWorkers<'a> {
+    /// How many, where it is not for the user to say.
+    pub(crate) n_workers: Option<u32>,
+    /// The engine for so many.
+    pub(crate) engine: Box<dyn Fn(u32) -> Result<Engine> + 'a>,
+}
+
 /// Cycles after which a crashed worker of a simulation comes back.
 const BACK_AFTER: u64 = 2;
 
 /// Refuses, before any data is read, options that do not go together.
 pub(crate) fn check(args: &FitArgs) -> Result<()> {
-    if let Some(engine) = args.engine.external() {
-        let problem = format!("--engine {engine} belongs to the Python package, which does not have it yet");
-        return Err(InputError::new(problem).hint("use --engine threads, or simulated for a virtual cluster").into());
-    }
     alpha(args)?;
     let option = args.transform().option();
     let is_of_counts = args.model.options().family == Some(FamilyName::Multinomial);
@@ -49,6 +61,7 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
             ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
             ("--engine", args.engine.engine.is_some()),
             (args.engine.simulation_option().unwrap_or_default(), args.engine.simulation_option().is_some()),
+            (args.engine.cluster_option().unwrap_or_default(), args.engine.cluster_option().is_some()),
         ] {
             refuse(
                 is_given,
@@ -82,6 +95,14 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
         let threads = args.run.threads.is_some();
         refuse(threads, "--threads", "--engine simulated, which has a clock of its own", "see --cores")?;
     }
+    if args.engine.engine != Some(EngineArg::Ray) {
+        let option = args.engine.cluster_option();
+        refuse(option.is_some(), option.unwrap_or_default(), "this engine", "add --engine ray")?;
+    }
+    if let Some(name) = args.engine.external() {
+        let with = format!("--engine {name}, where every worker has a processor of its own");
+        refuse(args.run.threads.is_some(), "--threads", &with, "choose another --engine")?;
+    }
     Ok(())
 }
 
@@ -103,26 +124,30 @@ fn alpha(args: &FitArgs) -> Result<Alpha> {
 pub(crate) fn method(
     args: &FitArgs,
     model: &ModelOptions,
-    cycles: Cycles,
-    draws: Option<Draws>,
-    kernel: Kernel,
-    start: Option<Vec<u32>>,
+    Course { cycles, draws, kernel, start }: Course,
     n_rows: usize,
+    outside: Option<&OutsideWorkers<'_>>,
 ) -> Result<MethodOptions> {
     let (alpha, seed, time_limit) = (alpha(args)?, args.run.seed, args.run.time_limit);
     if args.run.method.is_cgs() {
         let options = CgsOptions { cycles, time_limit, alpha, seed, chain: 0, draws, kernel, start, first_cycle: 0 };
         return Ok(MethodOptions::Cgs(options));
     }
-    let n_workers = args.run.workers.unwrap_or(default_workers(n_rows) as u32);
+    let given = outside.and_then(|outside| outside.n_workers).or(args.run.workers);
+    let n_workers = given.unwrap_or(default_workers(n_rows) as u32);
     if n_workers as usize > n_rows {
         return Err(InputError::new(format!("--workers {n_workers} is more than there are rows, {n_rows}"))
             .hint("ask for fewer workers")
             .into());
     }
-    let engine = engine(&args.engine, args.run.threads, seed, n_workers)?;
+    let engine = match outside {
+        Some(outside) => (outside.engine)(n_workers)?,
+        None => engine(&args.engine, args.run.threads, seed, n_workers)?,
+    };
+    // the machines of a cluster need not be alike: it is the best that all of them have
+    let kernel = (outside.is_none() || args.run.kernel != "auto").then_some(kernel);
     if args.run.method.is_in_rounds() {
-        let (model, kernel, shows_labels) = (model.clone(), Some(kernel), false);
+        let (model, shows_labels) = (model.clone(), false);
         let (n_kept, chain) = (0, 0);
         let coordinator =
             SliceCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
@@ -148,7 +173,7 @@ pub(crate) fn method(
         chain: 0,
         sweeps_per_cycle: args.run.method.sweeps_per_cycle.unwrap_or(1),
         shows_labels: false,
-        kernel: Some(kernel),
+        kernel,
         has_start: false,
     };
     Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, draws_from, engine, start, time_limit }))

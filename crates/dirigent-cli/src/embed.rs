@@ -10,6 +10,7 @@ use dirigent::trace::CycleInfo;
 use dirigent::{InputError, Result};
 
 use crate::args::{Cli, Command};
+use crate::engines::OutsideEngines;
 use crate::fit;
 use crate::input::Source;
 use crate::said::Said;
@@ -36,7 +37,12 @@ pub enum Rows<'a> {
 }
 
 /// `dirigent fit` with these options (without the name of a program and without data). Returns the run folder.
-pub fn fit(options: impl IntoIterator<Item = OsString>, rows: Rows<'_>, watcher: Watcher<'_>) -> Result<PathBuf> {
+pub fn fit(
+    options: impl IntoIterator<Item = OsString>,
+    rows: Rows<'_>,
+    watcher: Watcher<'_>,
+    engines: &dyn OutsideEngines,
+) -> Result<PathBuf> {
     let paths = match rows {
         Rows::Files(paths) => paths.iter().map(|path| path.clone().into_os_string()).collect(),
         // the parser asks for a name, which nobody reads
@@ -49,7 +55,7 @@ pub fn fit(options: impl IntoIterator<Item = OsString>, rows: Rows<'_>, watcher:
         Rows::Files(_) => Source::Files,
         Rows::Memory(parts, names) => Source::Memory(parts, names),
     };
-    fit::fit(&args, source, &Said::default(), None, Some(watcher))
+    fit::fit(&args, source, &Said::default(), None, Some(watcher), engines)
 }
 
 /// What the parser says, without its advice about a terminal.
@@ -64,6 +70,8 @@ mod tests {
     use super::*;
     use std::path::Path;
     use std::sync::Arc;
+
+    use crate::engines::NoEngines;
 
     use dirigent::rows::Table;
 
@@ -86,7 +94,7 @@ mod tests {
         let raised = interrupt.clone();
         let options = words(options).chain(words(&["--quiet", "--out"])).chain([out.into()]);
         let on_cycle = move |info: &CycleInfo| on_cycle(info, &raised);
-        fit(options, Rows::Memory(&two_heaps(), None), Watcher { on_cycle: Box::new(on_cycle), interrupt })
+        fit(options, Rows::Memory(&two_heaps(), None), Watcher { on_cycle: Box::new(on_cycle), interrupt }, &NoEngines)
     }
 
     #[test]

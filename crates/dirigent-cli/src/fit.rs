@@ -13,8 +13,9 @@ use dirigent::sweep::Kernel;
 use dirigent::{InputError, Result};
 
 use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
-use crate::choose;
+use crate::choose::{self, Course, OutsideWorkers};
 use crate::embed::Watcher;
+use crate::engines::{Outside, OutsideEngines};
 use crate::input::{Input, Source, labels_of};
 use crate::job::{self, Job};
 use crate::keep::{self, Keeper};
@@ -26,13 +27,13 @@ use crate::watch::Watch;
 /// Cycles after which a chain that has not settled is given up.
 pub(crate) const MAX_CYCLES: u64 = 1000;
 
-pub(crate) fn run(args: &FitArgs, matches: &ArgMatches) -> Result<()> {
+pub(crate) fn run(args: &FitArgs, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<()> {
     let path = match &args.checkpoints.resume {
         Some(run) => {
             let (args, resumed) = resume::read(run, matches)?;
-            fit(&args, Source::Files, &Said::default(), Some(resumed), None)
+            fit(&args, Source::Files, &Said::default(), Some(resumed), None, engines)
         }
-        None => fit(args, Source::Files, &Said::of(matches), None, None),
+        None => fit(args, Source::Files, &Said::of(matches), None, None, engines),
     };
     path.map(drop)
 }
@@ -44,6 +45,7 @@ pub(crate) fn fit(
     said: &Said,
     resumed: Option<Resumed>,
     watcher: Option<Watcher<'_>>,
+    engines: &dyn OutsideEngines,
 ) -> Result<PathBuf> {
     // all that can be refused without reading the data is refused first
     check(args)?;
@@ -51,15 +53,22 @@ pub(crate) fn fit(
         check_folder(out, &FILES, args.output.force)?;
     }
     let console = args.output.console();
+    let outside = Outside::open(&args.engine, args.run.workers, engines)?;
     let input = Input::read(args, source)?;
-    let fit = Fit::prepare(args, &input)?;
+    let fit = Fit::prepare_for(args, &input, outside.as_ref())?;
     console.say(describe_model(&fit.model, &input.model_options));
     if args.model.explain_prior {
         let say = |Choice { name, value, why }: &Choice| console.say(format_args!("  {name}: {value} ({why})"));
         fit.choices.iter().for_each(say);
     }
     let (run_dir, keeper) = fit.keeper(said, resumed, watcher.is_some())?;
+    if let Some(outside) = &outside {
+        outside.start(fit.options.n_workers() as u32)?;
+    }
     job::run_kept(&fit.job(), &run_dir, fit.record(), &args.output, keeper, watcher)?;
+    if let Some(outside) = outside {
+        outside.finish();
+    }
     Ok(run_dir.path().to_path_buf())
 }
 
@@ -88,12 +97,22 @@ pub(crate) struct Fit<'a> {
 impl<'a> Fit<'a> {
     /// Options that [`check`] lets through, and what they have read.
     pub(crate) fn prepare(args: &'a FitArgs, input: &'a Input) -> Result<Self> {
+        Self::prepare_for(args, input, None)
+    }
+
+    /// The same with workers that another program's engine has.
+    fn prepare_for(args: &'a FitArgs, input: &'a Input, outside: Option<&Outside>) -> Result<Self> {
         let Input { data, rows, model_options, .. } = input;
         let (cycles, draws) = plan_draws(&args.run)?;
         let kernel = Kernel::choose(&args.run.kernel)?;
         check_draws(draws, args.run.chains, data.n_rows())?;
         let start = labels_of(args.run.start.as_deref(), "--start", data)?;
-        let mut options = choose::method(args, model_options, cycles, draws, kernel, start, data.n_rows())?;
+        let outside = outside.map(|outside| OutsideWorkers {
+            n_workers: outside.n_workers,
+            engine: Box::new(|n_workers| outside.engine(input, n_workers)),
+        });
+        let course = Course { cycles, draws, kernel, start };
+        let mut options = choose::method(args, model_options, course, data.n_rows(), outside.as_ref())?;
         if !options.keeps_checkpoints() && args.checkpoints.checkpoint_every.is_some() {
             let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
             return Err(InputError::new(problem).hint("leave it out").into());
@@ -140,6 +159,10 @@ impl<'a> Fit<'a> {
     fn keeper(&self, said: &Said, resumed: Option<Resumed>, is_watched: bool) -> Result<(RunDir, Keeper)> {
         let every = self.args.checkpoints.checkpoint_every;
         if let Some(mut resumed) = resumed {
+            if !self.options.keeps_checkpoints() {
+                let problem = "this engine keeps no checkpoints and cannot go on from one";
+                return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
+            }
             let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model)?;
             return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
         }

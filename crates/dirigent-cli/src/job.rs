@@ -272,6 +272,10 @@ impl Observer for Recorder<'_> {
         self.watcher.as_ref().map_or_else(|| self.keeper.interrupt(), |watcher| watcher.interrupt.clone())
     }
 
+    fn on_notice(&mut self, text: &str) {
+        self.progress.say(text);
+    }
+
     fn wants_checkpoint(&mut self) -> bool {
         self.keeper.is_due()
     }

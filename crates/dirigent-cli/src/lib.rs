@@ -8,6 +8,7 @@ mod console;
 mod demo;
 mod draws;
 pub mod embed;
+pub mod engines;
 mod eval;
 mod fit;
 mod info;
@@ -34,9 +35,10 @@ use dirigent::{Error, Result};
 
 use crate::args::{Cli, Command};
 use crate::console::Console;
+use crate::engines::OutsideEngines;
 
-/// Runs the command with its arguments (the first is the program's name) and returns the exit code.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+/// Runs the command with its arguments (the first is the program's name) and the engines that the program brings; returns the exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngines) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let parsed = Cli::command().try_get_matches_from(&args);
     let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (cli.told(&args), matches)));
@@ -48,7 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(message.exit_code()).unwrap_or(2);
         }
     };
-    match dispatch(&cli.command, &matches) {
+    match dispatch(&cli.command, &matches, engines) {
         Ok(()) => 0,
         // the run has said how to go on
         Err(Error::Interrupted) => signals::exit_code(),
@@ -56,15 +58,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             Console::default().complain(&error);
             match error {
                 Error::Input(_) => 2,
-                Error::Io { .. } | Error::Interrupted => 1,
+                Error::Io { .. } | Error::BadFrame { .. } | Error::Interrupted => 1,
             }
         }
     }
 }
 
-fn dispatch(command: &Command, matches: &ArgMatches) -> Result<()> {
+fn dispatch(command: &Command, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<()> {
     match command {
-        Command::Fit(args) => fit::run(args, matches.subcommand_matches("fit").expect("it was chosen")),
+        Command::Fit(args) => fit::run(args, matches.subcommand_matches("fit").expect("it was chosen"), engines),
         Command::Predict(args) => predict::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),

@@ -36,6 +36,14 @@ impl Progress {
         }
     }
 
+    /// Something else that whoever waits may want to know.
+    pub(crate) fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => self.console.say(line),
+        }
+    }
+
     /// The last cycle has ended, or the run has failed: the bar makes way for what comes next.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {

@@ -17,8 +17,19 @@ pub(crate) struct Said {
     options: BTreeMap<String, Vec<String>>,
 }
 
-/// What may be said anew when a run goes on: where the data is, how fast and how long.
-const MAY_CHANGE: [&str; 5] = ["data", "threads", "cycles", "max_cycles", "time_limit"];
+/// What may be said anew when a run goes on: where the data is, where and how fast it runs, and how long.
+const MAY_CHANGE: [&str; 10] = [
+    "data",
+    "workers",
+    "threads",
+    "engine",
+    "address",
+    "rejoin_timeout",
+    "checkpoint_dir",
+    "cycles",
+    "max_cycles",
+    "time_limit",
+];
 /// Those of them that decide when the run ends.
 const ENDINGS: [&str; 3] = ["cycles", "max_cycles", "time_limit"];
 /// What is said of a command and not of a run.

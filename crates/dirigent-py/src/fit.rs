@@ -14,6 +14,7 @@ use dirigent_cli::embed::{self, Watcher};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::engine::PythonEngines;
 use crate::errors::exception;
 use crate::rows::Rows;
 
@@ -21,17 +22,20 @@ use crate::rows::Rows;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// `dirigent fit` with these options. `on_cycle` gets a dictionary after every cycle; the fit ends if it returns True. Returns the run folder, and
-/// the exception that ended the fit, if one did: what is in the folder is then of the last cycle that was whole.
+/// the exception that ended the fit, if one did: what is in the folder is then of the last cycle that was whole. `engines` are as for the command.
 #[pyfunction]
-#[pyo3(signature = (options, rows, on_cycle=None))]
+#[pyo3(signature = (options, rows, on_cycle=None, engines=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     options: Vec<OsString>,
     rows: &Rows,
     on_cycle: Option<Py<PyAny>>,
+    engines: Option<Py<PyDict>>,
 ) -> PyResult<(PathBuf, Option<PyErr>)> {
+    let engines = PythonEngines(engines);
     py.detach(|| {
         thread::scope(|scope| {
+            let engines = &engines;
             let (report, reports) = mpsc::channel::<CycleInfo>();
             let (answer, answers) = mpsc::channel::<()>();
             let interrupt = Interrupt::new();
@@ -44,7 +48,7 @@ pub(crate) fn fit(
                     }
                     Ok(())
                 };
-                embed::fit(options, rows.source(), Watcher { on_cycle: Box::new(on_cycle), interrupt: raised })
+                embed::fit(options, rows.source(), Watcher { on_cycle: Box::new(on_cycle), interrupt: raised }, engines)
             });
             let watched = watch(&reports, &answer, on_cycle.as_ref());
             if !matches!(watched, Ok(Watched::UntilTheEnd)) {

@@ -3,8 +3,10 @@
 //! A fit is the command's: options in, a run folder out. What Python shows of it, it reads from that folder. Every call that may take long
 //! lets other Python threads run.
 
+mod engine;
 mod errors;
 mod fit;
+mod host;
 mod model;
 mod rows;
 
@@ -18,14 +20,19 @@ mod _core {
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
+    use crate::host::Host;
+    #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
     use crate::rows::Rows;
 
-    /// The `dirigent` command with these arguments, the first of which is the program's name. Returns the exit code.
+    /// The `dirigent` command with these arguments, the first of which is the program's name, and what makes further engines, by their names. Returns
+    /// the exit code.
     #[pyfunction]
-    fn run_cli(py: Python<'_>, argv: Vec<std::ffi::OsString>) -> u8 {
-        py.detach(|| dirigent_cli::run(argv))
+    #[pyo3(signature = (argv, engines=None))]
+    fn run_cli(py: Python<'_>, argv: Vec<std::ffi::OsString>, engines: Option<Py<pyo3::types::PyDict>>) -> u8 {
+        let engines = crate::engine::PythonEngines(engines);
+        py.detach(|| dirigent_cli::run(argv, &engines))
     }
 
     #[pymodule_init]

@@ -1,11 +1,14 @@
 //! What can go wrong, in words for the person at the keyboard.
 //!
 //! The user's mistake is an [`InputError`]: it names the file, the row and the column, what was found, what was
-//! expected and the way out. A run that failed for another reason is an [`Error::Io`]. Our own mistakes panic.
+//! expected and the way out. A run that failed for another reason is an [`Error::Io`]. Our own mistakes panic; those of another node, which
+//! may run elsewhere, are an [`Error::BadFrame`].
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::node::Address;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -24,6 +27,15 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// A node has said what no sound one can say, or it was changed on its way. Whoever refuses a frame is as before: an engine may expel the
+    /// sender and go on.
+    #[error("a frame of {from} was refused: {why}")]
+    BadFrame {
+        /// Who sent it.
+        from: Address,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Somebody raised the run's [`Interrupt`](crate::interrupt::Interrupt).
     #[error("interrupted")]
     Interrupted,
@@ -39,7 +51,7 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Input(error) => error.hint.as_deref(),
-            Self::Io { .. } | Self::Interrupted => None,
+            Self::Io { .. } | Self::BadFrame { .. } | Self::Interrupted => None,
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct CheckpointArgs {
     pub(crate) checkpoint_every: Option<f64>,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let is_time = |seconds: &f64| *seconds >= 0.0 && seconds.is_finite();
     text.parse().ok().filter(is_time).ok_or_else(|| "expected seconds, 0 or more".to_owned())
 }

@@ -1,11 +1,13 @@
 //! Where the workers run.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum, value_parser};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
-    /// threads: this machine's cores; simulated: a virtual cluster on a clock of its own
+    /// threads: this machine's cores; simulated: a virtual cluster on a clock of its own; ray, mpi: other machines (with the Python package)
     #[arg(long, value_enum)]
     pub(crate) engine: Option<EngineArg>,
     /// simulated: seconds that a message travels [default: 0.0002]
@@ -26,16 +28,22 @@ pub(crate) struct EngineArgs {
     /// simulated: seconds a swept row on the virtual clock, so that runs replay to the last bit [default: as measured here]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) row_cost: Option<f64>,
+    /// ray: where the cluster is [default: one of this machine alone]
+    #[arg(long)]
+    pub(crate) address: Option<String>,
+    /// ray: seconds after which another worker's host takes over the rows of one that is lost [default: 60]
+    #[arg(long, value_name = "S", value_parser = super::seconds, allow_negative_numbers = true)]
+    pub(crate) rejoin_timeout: Option<f64>,
+    /// ray: a folder that all machines see, into which workers put their labels, for those who replace them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineArg {
     Threads,
     Simulated,
-    // known by name, so that whoever asks for them is told where they will be
-    #[value(hide = true)]
     Ray,
-    #[value(hide = true)]
     Mpi,
 }
 
@@ -58,6 +66,18 @@ impl EngineArgs {
             ("--crash", !self.crash.is_empty()),
             ("--cores", self.cores.is_some()),
             ("--row-cost", self.row_cost.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+}
+
+impl EngineArgs {
+    /// The first option that only a cluster understands on which workers may be lost and replaced.
+    pub(crate) fn cluster_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--address", self.address.is_some()),
+            ("--rejoin-timeout", self.rejoin_timeout.is_some()),
+            ("--checkpoint-dir", self.checkpoint_dir.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }

@@ -18,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dirigent::io::{Header, Selection};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
+use self::checkpoints::seconds;
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
 pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};

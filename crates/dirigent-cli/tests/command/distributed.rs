@@ -269,7 +269,14 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--method slow", &["--method", "slow", "cgs", "prog", "pooled", "hung", "async"]),
         ("--method prog --consolidation none", &["--consolidation", "progressive", "pooled", "hungarian"]),
         ("--method prog --schedule later", &["--schedule", "later", "sync", "async"]),
-        ("--method prog --engine ray", &["--engine", "ray", "threads", "simulated"]),
+        ("--method prog --engine ray", &["--engine ray", "Python package", "hint: pip install \"dirigent[ray]\""]),
+        ("--engine mpi", &["--engine mpi", "Python package", "hint: pip install \"dirigent[mpi]\""]),
+        ("--engine mpi --threads 2", &["--threads", "--engine mpi", "hint: "]),
+        ("--engine mpi --address here", &["--address", "hint: ", "--engine ray"]),
+        ("--rejoin-timeout 5", &["--rejoin-timeout", "hint: ", "--engine ray"]),
+        ("--method cgs --checkpoint-dir there", &["--checkpoint-dir", "cgs", "hint: ", "--method"]),
+        ("--engine ray --rejoin-timeout -1", &["--rejoin-timeout", "seconds"]),
+        ("--engine ray --latency 1", &["--latency", "hint: ", "--engine simulated"]),
     ];
     for (options, parts) in cases {
         place.refused(&format!("fit three.csv {options}"), parts);

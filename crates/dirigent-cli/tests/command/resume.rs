@@ -222,6 +222,23 @@ fn what_does_not_go_with_the_run_is_refused() {
 }
 
 #[test]
+fn a_run_goes_on_with_other_workers() {
+    let place = Place::with_points(600);
+    place.ok("fit set/data.npy --workers 4 --cycles 6 --checkpoint-every 0 --seed 4 --out run");
+    let before = place.json("run/run.json");
+    place.refused("fit --resume run --cycles 9 --workers 700", &["--workers 700 is more than there are rows"]);
+    place.refused("fit --resume run --cycles 9 --engine simulated", &["keeps no checkpoints"]);
+    place.ok("fit --resume run --cycles 9 --workers 2");
+    let after = place.json("run/run.json");
+    assert_eq!((&after["options"]["workers"], &after["summary"]["cycles"]), (&2.into(), &9.into()));
+    let trace = place.text("run/trace.csv");
+    assert_eq!(trace.lines().count(), 1 + 9, "{trace}");
+    let log_joint = |record: &Value| record["summary"]["log_joint"].as_f64().unwrap();
+    let change = log_joint(&after) - log_joint(&before);
+    assert!(change.abs() < 0.02 * log_joint(&before).abs(), "{change}");
+}
+
+#[test]
 fn a_run_without_a_checkpoint_begins_anew_and_a_run_that_has_settled_leaves_none() {
     let place = Place::with_points(300);
     let fit = "fit set/data.npy --workers 2";

@@ -29,11 +29,7 @@ pub(super) fn idle(node: &mut dyn Node, who: Address, stopwatch: Stopwatch) -> R
 
 /// The name of a node, for messages.
 pub(super) fn name(who: Address) -> String {
-    match who {
-        Address::Coordinator => "the coordinator".to_owned(),
-        Address::Worker(shard) => format!("worker {shard}"),
-        Address::Driver => "the driver".to_owned(),
-    }
+    who.to_string()
 }
 
 /// What measures a call.
@@ -85,7 +81,8 @@ fn named(who: Address, error: Error) -> Error {
             Error::Input(input)
         }
         Error::Io { doing, source } => Error::Io { doing: format!("{}: {doing}", name(who)), source },
-        Error::Interrupted => Error::Interrupted,
+        // the sender is named, and it was its mistake
+        Error::BadFrame { .. } | Error::Interrupted => error,
     }
 }
 

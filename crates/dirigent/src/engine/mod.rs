@@ -1,7 +1,8 @@
 //! Engines: driver loops that move frames between nodes and know nothing of what is in them.
 //!
 //! [`threads`] runs the workers on this machine's cores; [`simulated`] runs them on a virtual clock, with a network that may be slow, lose
-//! or double frames, and nodes that crash. What an engine promises to every method:
+//! or double frames, and nodes that crash; [`remote`] runs them wherever a transport outside this library takes bytes to. What an engine
+//! promises to every method:
 //!
 //! - a node is told one event at a time, [`Event::Start`](crate::node::Event::Start) first;
 //! - what a worker says to the driver in an event reaches the driver before the coordinator sees anything of that event, so labels are
@@ -10,7 +11,9 @@
 //! - the run ends when every node has said that it is done and nothing is in flight.
 
 mod call;
+mod desk;
 mod meter;
+pub mod remote;
 mod roll;
 pub mod simulated;
 pub mod threads;
@@ -63,6 +66,11 @@ pub trait Driver {
     fn on_checkpoint(&mut self, nodes: Option<NodesState>) -> Result<()> {
         let _ = nodes;
         Ok(())
+    }
+
+    /// Something that whoever waits for the run may want to know: a worker was lost, or has come back.
+    fn on_notice(&mut self, text: &str) {
+        let _ = text;
     }
 
     /// What was counted before, where nodes go on from a checkpoint. What the coordinator says first was counted then.

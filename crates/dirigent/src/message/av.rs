@@ -9,9 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::codec::{Kind, body, broken, frame, open_shared, read, seal_shared};
 use super::slice::{LastBody, SliceLast};
 use super::wire::StatsList;
-use super::{RowList, ShownLabels, Stamp};
+use super::{Decoded, RowList, ShownLabels, Stamp};
 use crate::consolidate::{ComponentId, ShardId};
-use crate::error::Result;
 use crate::node::Frame;
 use crate::stats::Stats;
 
@@ -120,7 +119,7 @@ impl Parcel {
     }
 
     /// What is in it.
-    pub fn open(&self) -> Result<Clusters> {
+    pub fn open(&self) -> Decoded<Clusters> {
         read(&self.0)
     }
 }
@@ -176,14 +175,14 @@ pub(super) fn encode_push(stamp: Stamp, push: &AvPush) -> Frame {
     frame(stamp, Kind::AvPush, &body, has_counts)
 }
 
-pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Result<AvPush> {
+pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<AvPush> {
     Ok(match body {
         PushBody::Join { sum_log_base, parcels } => AvPush::Join { sum_log_base, parcels },
         PushBody::Swept(swept) => AvPush::Swept(swept),
         PushBody::Totals { ids, stats } => {
             let stats = stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
             if stats.len() != ids.len() {
-                return Err(broken("as many names as statistics").into());
+                return Err(broken("as many names as statistics"));
             }
             AvPush::Totals(ids.into_iter().zip(stats).collect())
         }
@@ -210,7 +209,7 @@ pub(super) fn encode_reply(stamp: Stamp, reply: &AvReply) -> Frame {
     frame(stamp, Kind::AvReply, &head, false)
 }
 
-pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Result<AvReply> {
+pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Decoded<AvReply> {
     Ok(match head {
         ReplyHead::Sweep { cycle, alpha, parcels } => AvReply::Sweep { cycle, alpha, parcels },
         ReplyHead::Sum { parcels } => AvReply::Sum { parcels },

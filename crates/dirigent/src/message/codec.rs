@@ -13,10 +13,10 @@ use super::av::{self, AvPush, AvReply, ShownRows};
 use super::slice::{self, SlicePush, SliceReply};
 use super::subc::{self, SubcPush, SubcReply};
 use super::wire::{HalvesList, PartsList, StatsList};
-use super::{Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told};
+use super::{Decoded, Hello, Joining, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Stamp, Told, require};
 use crate::consolidate::ComponentId;
-use crate::error::{InputError, Result};
-use crate::node::Frame;
+use crate::error::Result;
+use crate::node::{Address, Frame};
 use crate::stats::{Stats, Sums};
 
 const MAGIC: [u8; 2] = *b"Dg";
@@ -185,8 +185,18 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
     }
 }
 
+/// Decodes a frame of one node to another, of which one is a worker and the stamp is that worker's. What is refused names the sender.
+pub fn decode_between(frame: &Frame, from: Address, to: Address, stats_len: Option<usize>) -> Result<(Stamp, Message)> {
+    let decoded = decode(frame, stats_len).and_then(|(stamp, message)| {
+        let worker = Address::Worker(stamp.shard);
+        require([from, to].contains(&worker), "it bears the name of another worker")?;
+        Ok((stamp, message))
+    });
+    decoded.map_err(|refusal| refusal.of(from))
+}
+
 /// Decodes a frame; statistics must have `stats_len` coordinates, which a receiver knows from the plan.
-pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Result<(Stamp, Message)> {
+pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Decoded<(Stamp, Message)> {
     let (stamp, kind, payload) = open(&frame.own)?;
     let message = match kind {
         Kind::Hello => Message::Hello(read(payload)?),
@@ -217,12 +227,20 @@ pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Result<(Stamp, Message
     Ok((stamp, message))
 }
 
-fn unpack_push(body: PushBody, stats_len: usize) -> Result<Push> {
+/// The part of a reply that is for one worker, without the snapshot that all are sent.
+pub(crate) fn decode_reply_alone(own: &[u8]) -> Decoded<Reply> {
+    match open(own)? {
+        (_, Kind::Reply, payload) => read(payload),
+        _ => Err(broken("not a reply")),
+    }
+}
+
+fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<Push> {
     let another_family = || broken("statistics of another family");
     let parts = body.parts.unpack(stats_len).ok_or_else(another_family)?;
     let births = body.births.unpack(stats_len).ok_or_else(another_family)?;
     if parts.len() != body.ids.len() || births.len() != body.birth_numbers.len() {
-        return Err(broken("as many names as statistics").into());
+        return Err(broken("as many names as statistics"));
     }
     Ok(Push {
         base_version: body.base_version,
@@ -234,14 +252,14 @@ fn unpack_push(body: PushBody, stats_len: usize) -> Result<Push> {
     })
 }
 
-fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Result<Snapshot> {
+fn decode_snapshot(bytes: &[u8], stats_len: usize) -> Decoded<Snapshot> {
     let body: SnapshotBody = open_shared(bytes)?;
     let another_family = || broken("statistics of another family");
     let totals = body.totals.unpack(stats_len).ok_or_else(another_family)?;
     let halves = body.halves.unpack(&totals, stats_len).ok_or_else(another_family)?;
     let changed = body.changed.unwrap_or_else(|| (0..body.ids.len() as u32).collect());
     if totals.len() != changed.len() {
-        return Err(broken("as many names as statistics").into());
+        return Err(broken("as many names as statistics"));
     }
     let mut components: Vec<_> = body.ids.into_iter().map(|id| (id, None)).collect();
     for ((ix, total), halves) in changed.into_iter().zip(totals).zip(halves) {
@@ -295,14 +313,14 @@ pub(super) fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>
     }
 }
 
-fn open(bytes: &[u8]) -> Result<(Stamp, Kind, &[u8])> {
+fn open(bytes: &[u8]) -> Decoded<(Stamp, Kind, &[u8])> {
     let (header, payload) = bytes.split_first_chunk::<HEADER>().ok_or_else(|| broken("cut short"))?;
     if header[0..2] != MAGIC || header[2] != VERSION {
-        return Err(broken("not a frame of this version").into());
+        return Err(broken("not a frame of this version"));
     }
     let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     if checksum(bytes) != number(4) {
-        return Err(broken("the checksum does not fit").into());
+        return Err(broken("the checksum does not fit"));
     }
     let kind = KINDS.into_iter().find(|kind| *kind as u8 == header[3]).ok_or_else(|| broken("an unknown kind"))?;
     let sequence = u64::from(number(16)) | u64::from(number(20)) << 32;
@@ -310,7 +328,7 @@ fn open(bytes: &[u8]) -> Result<(Stamp, Kind, &[u8])> {
 }
 
 /// Reads what [`body`] wrote.
-pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
+pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Decoded<T> {
     let (&flag, body) = payload.split_first().ok_or_else(|| broken("cut short"))?;
     let parse = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|error| broken(&error.to_string()));
     match flag {
@@ -321,7 +339,7 @@ pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
             decoder.take(LARGEST_BODY).read_to_end(&mut plain).map_err(|error| broken(&error.to_string()))?;
             Ok(parse(&plain)?)
         }
-        _ => Err(broken("neither plain nor compressed").into()),
+        _ => Err(broken("neither plain nor compressed")),
     }
 }
 
@@ -335,16 +353,16 @@ pub(super) fn seal_shared(message: &impl Serialize, compress: bool) -> Arc<[u8]>
 }
 
 /// Reads what [`seal_shared`] wrote.
-pub(super) fn open_shared<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+pub(super) fn open_shared<T: DeserializeOwned>(bytes: &[u8]) -> Decoded<T> {
     let (checksum, payload) = bytes.split_first_chunk::<4>().ok_or_else(|| broken("cut short"))?;
     if crc32fast::hash(payload) != u32::from_le_bytes(*checksum) {
-        return Err(broken("the checksum does not fit").into());
+        return Err(broken("the checksum does not fit"));
     }
     read(payload)
 }
 
-pub(super) fn broken(what: &str) -> InputError {
-    InputError::new(format!("a broken frame: {what}"))
+pub(super) fn broken(what: &str) -> Refusal {
+    Refusal::new(what)
 }
 
 #[cfg(test)]

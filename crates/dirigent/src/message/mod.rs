@@ -6,11 +6,14 @@
 
 pub mod av;
 pub mod codec;
+mod refusal;
 mod row_list;
 pub mod slice;
 pub mod subc;
 mod wire;
 
+pub(crate) use refusal::require;
+pub use refusal::{Decoded, Refusal};
 pub use row_list::RowList;
 
 use serde::{Deserialize, Serialize};

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::{Kind, broken, frame, is_sparse, open_shared, seal_shared};
 use super::wire::StatsList;
-use super::{Joining, Stamp};
+use super::{Decoded, Joining, Stamp};
 use crate::consolidate::ComponentId;
-use crate::error::Result;
 use crate::node::Frame;
 use crate::stats::Stats;
 use crate::sweep::slice::DrawnComponents;
@@ -131,10 +130,10 @@ impl LastBody {
         self.stats.is_sparse()
     }
 
-    pub(super) fn unpack(self, stats_len: usize) -> Result<SliceLast> {
+    pub(super) fn unpack(self, stats_len: usize) -> Decoded<SliceLast> {
         let stats = self.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
         if stats.len() != self.ids.len() {
-            return Err(broken("as many names as statistics").into());
+            return Err(broken("as many names as statistics"));
         }
         Ok(SliceLast { cycle: self.cycle, components: self.ids.into_iter().zip(stats).collect() })
     }
@@ -154,17 +153,17 @@ pub(super) fn pack_push(push: &SlicePush) -> (PushBody, bool) {
     (body, contributions.iter().any(|contribution| is_sparse(&contribution.stats)))
 }
 
-pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Result<SlicePush> {
+pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SlicePush> {
     let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
     if stats.len() != body.ids.len() || stats.len() != body.smallest_uniforms.len() {
-        return Err(broken("as many names and uniforms as statistics").into());
+        return Err(broken("as many names and uniforms as statistics"));
     }
     // a slice of no width would ask for components without end
     if !body.smallest_uniforms.iter().all(|uniform| *uniform > 0.0 && *uniform <= 1.0) {
-        return Err(broken("a uniform that is none").into());
+        return Err(broken("a uniform that is none"));
     }
     if !stats.iter().all(|stats| stats.count > 0) {
-        return Err(broken("a component without rows").into());
+        return Err(broken("a component without rows"));
     }
     let named = body.ids.into_iter().zip(stats).zip(body.smallest_uniforms);
     let contribution = |((id, stats), smallest_uniform)| SliceContribution { id, stats, smallest_uniform };
@@ -217,7 +216,7 @@ pub(super) fn encode_any(stamp: Stamp, reply: &SliceReply) -> Frame {
     }
 }
 
-pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Result<SliceReply> {
+pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Decoded<SliceReply> {
     let shared = || shared.ok_or_else(|| broken("a reply without its shared part"));
     Ok(match head {
         ReplyHead::Again { round } => SliceReply::Again { round },
@@ -229,13 +228,13 @@ pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_le
     })
 }
 
-fn unpack_draw(body: DrawBody) -> Result<SliceDraw> {
+fn unpack_draw(body: DrawBody) -> Decoded<SliceDraw> {
     let n_components = body.ids.len();
     let fits =
         n_components > 0 && body.weights.len() == n_components && body.parameters.len().is_multiple_of(n_components);
     let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| *weight >= 0.0);
     if !fits || !falls || !body.parameters.iter().all(|number| number.is_finite()) {
-        return Err(broken("weights and parameters that do not fit their components").into());
+        return Err(broken("weights and parameters that do not fit their components"));
     }
     let components = DrawnComponents { weights: body.weights, parameters: body.parameters };
     Ok(SliceDraw { round: body.round, cycle: body.cycle, alpha: body.alpha, ids: body.ids, components })

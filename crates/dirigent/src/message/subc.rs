@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::codec::{Kind, broken, frame, is_sparse, open_shared, seal_shared};
 use super::slice::{LastBody, SliceLast};
 use super::wire::StatsList;
-use super::{Joining, Stamp};
+use super::{Decoded, Joining, Stamp};
 use crate::consolidate::ComponentId;
-use crate::error::Result;
 use crate::node::Frame;
 use crate::stats::Stats;
 use crate::sweep::slice::DrawnComponents;
@@ -117,13 +116,13 @@ pub(super) fn pack_push(push: &SubcPush) -> (PushBody, bool) {
     (body, halves().any(is_sparse))
 }
 
-pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Result<SubcPush> {
+pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SubcPush> {
     let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
     if body.ids.len().checked_mul(2) != Some(stats.len()) {
-        return Err(broken("as many names as pairs of statistics").into());
+        return Err(broken("as many names as pairs of statistics"));
     }
     if !stats.iter().all(|stats| stats.count >= 0) {
-        return Err(broken("fewer rows than none").into());
+        return Err(broken("fewer rows than none"));
     }
     let mut stats = stats.into_iter();
     let mut pair = || Some([stats.next()?, stats.next()?]);
@@ -162,7 +161,7 @@ pub fn encode_reply(stamp: Stamp, shared: &Arc<[u8]>) -> Frame {
     Frame { shared: Some(Arc::clone(shared)), ..frame(stamp, Kind::SubcReply, &(), false) }
 }
 
-pub(super) fn decode_reply(shared: Option<&Arc<[u8]>>, stats_len: usize) -> Result<SubcReply> {
+pub(super) fn decode_reply(shared: Option<&Arc<[u8]>>, stats_len: usize) -> Decoded<SubcReply> {
     let shared = shared.ok_or_else(|| broken("a reply without its shared part"))?;
     match open_shared(shared)? {
         ReplyBody::Draw(body) => unpack_draw(body).map(SubcReply::Draw),
@@ -170,7 +169,7 @@ pub(super) fn decode_reply(shared: Option<&Arc<[u8]>>, stats_len: usize) -> Resu
     }
 }
 
-fn unpack_draw(body: DrawBody) -> Result<SubcDraw> {
+fn unpack_draw(body: DrawBody) -> Decoded<SubcDraw> {
     let n_components = body.ids.len();
     let n_drawn = body.log_half_weights.iter().flatten().count();
     let parameters_len = body.parameters.len().checked_div(n_components).unwrap_or(0);
@@ -183,7 +182,7 @@ fn unpack_draw(body: DrawBody) -> Result<SubcDraw> {
     let are_finite = body.parameters.iter().chain(&body.half_parameters).all(|number| number.is_finite());
     let are_weights = !body.log_half_weights.iter().flatten().flatten().any(|weight| weight.is_nan() || *weight > 0.0);
     if !fits || !falls || !are_finite || !are_weights {
-        return Err(broken("weights and parameters that do not fit their components").into());
+        return Err(broken("weights and parameters that do not fit their components"));
     }
     let mut parameters = body.half_parameters.chunks_exact(parameters_len).map(<[f64]>::to_vec);
     let mut pair = || Some([parameters.next()?, parameters.next()?]);

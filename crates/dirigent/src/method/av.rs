@@ -2,13 +2,13 @@
 //! their own clusters.
 
 use super::cgs::{Observer, Outcome};
-use super::rounds::{self, Pair, Seat};
+use super::rounds::{self, Pair};
 use super::slice::SliceOptions;
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
-use crate::node::{AvCoordinator, AvWorker, AvWorkerOptions, SliceCoordinatorOptions};
+use crate::node::{AvCoordinator, AvWorkerOptions, SliceCoordinatorOptions, WorkerKind};
 use crate::rows::Shard;
 use crate::stats::Stats;
 
@@ -39,7 +39,6 @@ struct Av {
 
 impl Pair for Av {
     type Coordinator = AvCoordinator;
-    type Worker = AvWorker;
 
     fn coordinator(&self, options: SliceCoordinatorOptions) -> AvCoordinator {
         AvCoordinator::new(options)
@@ -49,12 +48,9 @@ impl Pair for Av {
         Err(AvCoordinator::lost("the coordinator"))
     }
 
-    fn worker(&self, Seat { shard_id, shard, kernel, first_row, start, checkpoint }: Seat) -> Result<AvWorker> {
-        if checkpoint.is_some() {
-            return Err(AvCoordinator::lost(&format!("worker {shard_id}")));
-        }
-        let options = AvWorkerOptions { n_workers: self.n_workers, first_row: first_row as u64, merges: self.merges };
-        Ok(AvWorker::new(shard_id, shard, kernel, options, start.map(|(labels, _)| labels)))
+    fn worker(&self, first_row: usize) -> WorkerKind {
+        let (n_workers, merges) = (self.n_workers, self.merges);
+        WorkerKind::Av(AvWorkerOptions { n_workers, first_row: first_row as u64, merges })
     }
 
     fn components(&self, coordinator: &AvCoordinator) -> Vec<(ComponentId, Stats)> {

@@ -92,6 +92,8 @@ pub trait Observer {
     fn on_checkpoint(&mut self, _saved: Saved) -> Result<()> {
         Ok(())
     }
+    /// Something that whoever waits may want to know, such as a worker that was lost.
+    fn on_notice(&mut self, _text: &str) {}
     /// The state to go on from instead of beginning; asked once, before the first cycle.
     fn take_saved(&mut self) -> Option<Saved> {
         None

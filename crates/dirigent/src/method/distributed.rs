@@ -4,27 +4,28 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use serde::Serialize;
 
 use crate::checkpoint::{NodesState, Saved, Stage};
 use crate::consolidate::{ComponentId, ShardId};
-use crate::engine::simulated::{self, Respawn, Simulation};
+use crate::engine::remote::Remote;
+use crate::engine::simulated::{self, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
 use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
-use crate::message::Plan;
-use crate::message::codec::{Message, decode};
+use crate::message::codec::{Message, decode_between};
 use crate::method::cgs::{Draws, Observer, Outcome};
+use crate::method::crew::{Crew, Nodes, Resumed, Succession};
 use crate::metrics;
-use crate::node::{Coordinator, CoordinatorOptions, Frame, Node, Schedule, Worker};
-use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
+use crate::node::{Address, Coordinator, CoordinatorOptions, Frame, Node, Schedule, WorkerKind, deal_anew};
+use crate::posterior::horizon::{Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::survey::Survey;
-use crate::sweep::{Kernel, reference_sampler};
+use crate::sweep::reference_sampler;
 use crate::trace::CycleInfo;
 
 /// Where the nodes run.
@@ -34,24 +35,27 @@ pub enum Engine {
     Threads(usize),
     /// On a virtual cluster.
     Simulated(Box<Simulation>),
+    /// On other machines, or in other processes.
+    Remote(Remote),
 }
 
 impl Engine {
-    /// Runs a coordinator and as many workers, which `nodes` makes.
-    pub(super) fn run<C: Node, W: Node + 'static>(
+    /// Runs a coordinator and its workers.
+    pub(super) fn run<C: Node>(
         &self,
         coordinator: &mut C,
-        n_workers: u32,
-        nodes: &mut dyn Respawn<C, W>,
+        nodes: &mut Nodes<'_, C>,
         driver: &mut dyn Driver,
     ) -> Result<RunTotals> {
-        let workers: Vec<W> = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None)).collect::<Result<_>>()?;
+        let workers = 0..nodes.n_workers;
+        let here = |workers: Range<u32>| workers.map(|id| nodes.crew.worker(id, None)).collect::<Result<Vec<_>>>();
         match self {
-            Self::Threads(n_threads) => {
-                let workers = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Node>).collect();
-                threads::run(coordinator, workers, *n_threads, driver)
+            Self::Threads(n_threads) => threads::run(coordinator, here(workers)?, *n_threads, driver),
+            Self::Simulated(simulation) => {
+                let workers = here(workers)?;
+                simulated::run(coordinator, workers, simulation, nodes, driver)
             }
-            Self::Simulated(simulation) => simulated::run(coordinator, workers, simulation, nodes, driver),
+            Self::Remote(remote) => remote.run(coordinator, workers.map(|id| nodes.crew.spec(id)).collect(), driver),
         }
     }
 }
@@ -97,30 +101,36 @@ pub fn run(
         ..options.coordinator.clone()
     };
     let interrupt = observer.interrupt();
-    let saved = saved_nodes(observer.take_saved(), shards.len())?;
+    let saved = saved_nodes(observer.take_saved())?;
+    let has_other_workers = saved.as_ref().is_some_and(|saved| saved.workers.len() != shards.len());
+    let saved = saved.map(|saved| dealt_to(shards, saved, &options.draws)).transpose()?;
     let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
     let mut collector = Collector::new(shards, watching, truth, observer);
-    let mut nodes = Nodes {
+    let crew = Crew {
         shards,
-        kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
-        start: options.start.as_deref(),
         first_rows: collector.first_rows.clone(),
-        options: coordinator_options,
-        ending: Rc::clone(&collector.ending),
-        workers: Vec::new(),
-        n_restarts: 0,
-        interrupt,
+        kind: &|_| WorkerKind::Consolidated,
+        kernel: coordinator_options.kernel,
+        start: options.start.as_deref(),
         resumed: None,
+        joins_anew: coordinator_options.schedule == Schedule::Async || has_other_workers,
+        interrupt,
     };
+    let successor = |succession: Succession<'_>| {
+        let plan = coordinator_options.plan(&succession.survey, succession.kernel)?;
+        let cycles = succession.cycles(coordinator_options.cycles);
+        let options = CoordinatorOptions { cycles, ..coordinator_options.clone() };
+        Ok(Coordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
+    };
+    let mut nodes = Nodes::new(crew, coordinator_options.n_workers, &collector.ending, &successor);
     let mut coordinator = match &saved {
-        Some(saved) => Coordinator::resume(nodes.options.clone(), &saved.coordinator)?,
-        None => Coordinator::new(nodes.options.clone()),
+        Some(saved) => Coordinator::resume(coordinator_options.clone(), &saved.coordinator)?,
+        None => Coordinator::new(coordinator_options.clone()),
     };
     if let (Some(saved), Some(plan)) = (saved, coordinator.plan()) {
-        nodes.resumed = Some(Resumed { plan: plan.clone(), workers: collector.resume(saved) });
+        nodes.crew.resumed = Some(Resumed { plan: plan.clone(), workers: collector.resume(saved) });
     }
-    let n_workers = nodes.options.n_workers;
-    let totals = options.engine.run(&mut coordinator, n_workers, &mut nodes, &mut collector)?;
+    let totals = options.engine.run(&mut coordinator, &mut nodes, &mut collector)?;
     let n_rows = collector.n_rows_in_last_cycle();
     let (mut outcome, ids) = collector.finish()?;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
@@ -159,72 +169,6 @@ fn final_components(coordinator: &Coordinator, shards: &[Shard], state: &[u32], 
         first_row += shard.n_rows();
     }
     components
-}
-
-/// Makes nodes, and makes them again.
-struct Nodes<'a> {
-    shards: &'a [Shard],
-    kernel: Kernel,
-    start: Option<&'a [u32]>,
-    first_rows: Vec<usize>,
-    options: CoordinatorOptions,
-    /// As the collector knows it.
-    ending: Rc<Cell<Option<Ending>>>,
-    /// The workers that a new coordinator will find.
-    workers: Vec<ShardId>,
-    n_restarts: u32,
-    interrupt: Interrupt,
-    /// Where the run goes on from a checkpoint.
-    resumed: Option<Resumed>,
-}
-
-/// What workers go on from.
-pub(super) struct Resumed {
-    pub(super) plan: Plan,
-    pub(super) workers: Vec<Vec<u8>>,
-}
-
-impl Resumed {
-    pub(super) fn worker(&self, shard: ShardId) -> &[u8] {
-        &self.workers[shard as usize]
-    }
-}
-
-impl Respawn<Coordinator, Worker> for Nodes<'_> {
-    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Worker> {
-        let shard = self.shards[shard_id as usize].clone();
-        let worker = match (checkpoint, &self.resumed, self.start) {
-            (Some(checkpoint), _, _) => Worker::restore(shard_id, shard, self.kernel, &checkpoint)?,
-            (None, Some(resumed), _) => match self.options.schedule {
-                Schedule::Sync => {
-                    let plan = resumed.plan.clone();
-                    Worker::resume(shard_id, shard, self.kernel, plan, resumed.worker(shard_id))?
-                }
-                Schedule::Async => Worker::restore(shard_id, shard, self.kernel, resumed.worker(shard_id))?,
-            },
-            (None, None, None) => Worker::new(shard_id, shard, self.kernel),
-            (None, None, Some(start)) => {
-                let first_row = self.first_rows[shard_id as usize];
-                let labels = &start[first_row..first_row + shard.n_rows()];
-                Worker::start_from(shard_id, shard, self.kernel, labels)
-            }
-        };
-        Ok(worker.interrupted_by(self.interrupt.clone()))
-    }
-
-    fn on_workers(&mut self, alive: &[ShardId]) {
-        self.workers = alive.to_vec();
-    }
-
-    fn coordinator(&mut self) -> Result<Coordinator> {
-        self.n_restarts += 1;
-        let first = &self.shards[..self.options.n_workers as usize];
-        let plan = self.options.plan(&Survey::of_all(first), self.kernel)?;
-        // an end that was foreseen stays; otherwise the successor waits for a stationary chain from scratch
-        let cycles = self.ending.get().map_or(self.options.cycles, |ending| Cycles::Fixed(ending.last_cycle));
-        let options = CoordinatorOptions { cycles, ..self.options.clone() };
-        Ok(Coordinator::rebuild(options, plan, &self.workers, self.n_restarts))
-    }
 }
 
 /// What a collector is to look at.
@@ -406,12 +350,16 @@ impl Driver for Collector<'_> {
         self.observer.on_checkpoint(stage.into())
     }
 
+    fn on_notice(&mut self, text: &str) {
+        self.observer.on_notice(text);
+    }
+
     fn totals_before(&mut self) -> Option<RunTotals> {
         self.totals_before.take()
     }
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
-        match decode(&frame, None)? {
+        match decode_between(&frame, Address::Worker(from), Address::Driver, None)? {
             (_, Message::ShownLabels(shown)) => self.take_in(self.first_rows[from as usize].., &shown),
             (_, Message::ShownRows(shown)) => {
                 self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);
@@ -423,12 +371,30 @@ impl Driver for Collector<'_> {
 }
 
 /// The state of nodes that go on.
-pub(super) fn saved_nodes(saved: Option<Saved>, n_workers: usize) -> Result<Option<NodesState>> {
+pub(super) fn saved_nodes(saved: Option<Saved>) -> Result<Option<NodesState>> {
     match saved.map(|saved| saved.stage) {
         None | Some(Stage::Start) => Ok(None),
-        Some(Stage::Nodes(nodes)) if nodes.workers.len() == n_workers => Ok(Some(nodes)),
-        Some(_) => Err(InputError::new("the checkpoint is of another method or of other workers").into()),
+        Some(Stage::Nodes(nodes)) => Ok(Some(nodes)),
+        Some(Stage::Chain(_)) => Err(InputError::new("the checkpoint is of another method").into()),
     }
+}
+
+/// The same state for the workers of these shards. It need not have been theirs, unless states were kept: those are of the last cycles of one run.
+fn dealt_to(shards: &[Shard], saved: NodesState, draws: &Option<Draws>) -> Result<NodesState> {
+    if saved.workers.len() == shards.len() {
+        return Ok(saved);
+    }
+    if draws.is_some() {
+        return Err(other_workers(saved.workers.len(), shards.len(), "a run with --draws").into());
+    }
+    let workers = deal_anew(&saved.coordinator, &saved.workers, shards)?;
+    Ok(NodesState { workers, ..saved })
+}
+
+/// Of a run that cannot go on with another number of workers.
+pub(super) fn other_workers(before: usize, now: usize, what: &str) -> InputError {
+    InputError::new(format!("{what} goes on with the workers it had: {now} are not {before}"))
+        .hint(format!("resume it with {before} workers"))
 }
 
 /// Components numbered by falling size, ties by id.

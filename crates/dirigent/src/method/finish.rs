@@ -161,6 +161,10 @@ impl Observer for BurnIn<'_> {
         self.observer.on_checkpoint(saved)
     }
 
+    fn on_notice(&mut self, text: &str) {
+        self.observer.on_notice(text);
+    }
+
     fn take_saved(&mut self) -> Option<Saved> {
         self.saved.take()
     }
@@ -216,6 +220,10 @@ impl Observer for Continued<'_> {
 
     fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
         self.observer.on_checkpoint(Saved { found: Some(self.found.clone()), ..saved })
+    }
+
+    fn on_notice(&mut self, text: &str) {
+        self.observer.on_notice(text);
     }
 
     fn take_saved(&mut self) -> Option<Saved> {

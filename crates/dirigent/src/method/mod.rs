@@ -15,6 +15,7 @@ pub mod av;
 pub mod best;
 pub mod cgs;
 pub mod chains;
+mod crew;
 pub mod distributed;
 mod finish;
 pub mod pilot;
@@ -117,7 +118,7 @@ impl MethodOptions {
             // they exist for the comparison
             Self::Subc(_) | Self::Av(_) => return false,
         };
-        matches!(engine, Engine::Threads(_))
+        matches!(engine, Engine::Threads(_) | Engine::Remote(_))
     }
 
     /// The seed of all randomness.

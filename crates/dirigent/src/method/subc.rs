@@ -1,13 +1,13 @@
 //! SubC: a sampler whose components are split into sub-clusters, on any number of workers and any engine. It is biased: `docs/baselines.md`.
 
 use super::cgs::{Observer, Outcome};
-use super::rounds::{self, Pair, Seat};
+use super::rounds::{self, Pair};
 use super::slice::SliceOptions;
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
-use crate::node::{SliceCoordinatorOptions, SubcCoordinator, SubcWorker};
+use crate::node::{SliceCoordinatorOptions, SubcCoordinator, WorkerKind};
 use crate::rows::Shard;
 use crate::stats::Stats;
 
@@ -25,7 +25,6 @@ struct Subc;
 
 impl Pair for Subc {
     type Coordinator = SubcCoordinator;
-    type Worker = SubcWorker;
 
     fn coordinator(&self, options: SliceCoordinatorOptions) -> SubcCoordinator {
         SubcCoordinator::new(options)
@@ -41,14 +40,8 @@ impl Pair for Subc {
         Ok(SubcCoordinator::rebuild(options, plan, workers, n_restarts))
     }
 
-    fn worker(&self, Seat { shard_id, shard, kernel, start, checkpoint, .. }: Seat) -> Result<SubcWorker> {
-        match (checkpoint, start) {
-            (Some(checkpoint), _) => SubcWorker::restore(shard_id, shard, kernel, &checkpoint),
-            (None, None) => Ok(SubcWorker::new(shard_id, shard, kernel)),
-            (None, Some((labels, n_components))) => {
-                Ok(SubcWorker::start_from(shard_id, shard, kernel, labels, n_components))
-            }
-        }
+    fn worker(&self, _first_row: usize) -> WorkerKind {
+        WorkerKind::Subc
     }
 
     fn components(&self, coordinator: &SubcCoordinator) -> Vec<(ComponentId, Stats)> {

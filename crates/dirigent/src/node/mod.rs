@@ -6,8 +6,10 @@
 mod av;
 pub mod conservation;
 mod coordinator;
+mod deal;
 mod rounds;
 mod slice;
+mod spec;
 mod subc;
 #[cfg(test)]
 mod tests;
@@ -16,19 +18,26 @@ mod worker;
 
 pub use av::{AvCoordinator, AvWorker, AvWorkerOptions};
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use deal::deal_anew;
 pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+pub use spec::{WorkerKind, WorkerSpec, WorkerStart};
 pub use subc::{SubcCoordinator, SubcWorker};
 pub use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 
+use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::consolidate::ShardId;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::posterior::horizon::Ending;
 
 /// Where a frame goes to or comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Address {
     /// The node that owns the statistics.
     Coordinator,
@@ -36,6 +45,16 @@ pub enum Address {
     Worker(ShardId),
     /// Whoever runs the nodes: it collects what is only looked at (labels, samples) and is no part of the algorithm.
     Driver,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Coordinator => f.write_str("the coordinator"),
+            Self::Worker(shard) => write!(f, "worker {shard}"),
+            Self::Driver => f.write_str("the driver"),
+        }
+    }
 }
 
 /// Bytes on their way: a part of its own and, where several receivers get the same, a shared one that was encoded once.
@@ -124,7 +143,8 @@ impl Outbox {
 
 /// One side of a method.
 pub trait Node: Send {
-    /// Takes in an event. An error ends the run; what can be expected of a network (late, doubled, lost frames) is no error.
+    /// Takes in an event. What can be expected of a network (late, doubled, lost frames) is no error. After an [`Error::BadFrame`] the node is
+    /// as it was before, and its sender is to be treated as lost; any other error ends the run.
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()>;
 
     /// One bounded step of refinement while nothing waits (steps, never a duration). Whether another one is worth it now.

@@ -265,13 +265,14 @@ impl RunOptions {
             engine: engine.map(|engine| match engine {
                 Engine::Threads(_) => "threads",
                 Engine::Simulated(_) => "simulated",
+                Engine::Remote(remote) => remote.name(),
             }),
             threads: engine.and_then(|engine| match engine {
                 Engine::Threads(threads) => Some(*threads),
-                Engine::Simulated(_) => None,
+                Engine::Simulated(_) | Engine::Remote(_) => None,
             }),
             simulation: engine.and_then(|engine| match engine {
-                Engine::Threads(_) => None,
+                Engine::Threads(_) | Engine::Remote(_) => None,
                 Engine::Simulated(simulation) => Some((**simulation).clone()),
             }),
             has_start,

@@ -5,9 +5,10 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::*;
+use crate::engine::failed;
 use crate::engine::toys::{Notes, ToyCoordinator, blank, scripted, toy_workers};
 use crate::error::InputError;
-use crate::node::{CycleReport, Frame, Outbox};
+use crate::node::{Address, CycleReport, Frame, Outbox};
 
 /// How long a test waits for another thread before it fails: for a machine that is very busy, not for one that is slow.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -7,11 +7,11 @@ use crate::consolidate::{ComponentId, ShardId};
 use crate::error::{Error, InputError, Result};
 use crate::message::Stamp;
 use crate::message::av::{AvPush, AvReply, AvSwept, Parcel, encode_last, encode_last_reply};
-use crate::message::codec::{Message, decode, encode};
+use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::SliceLast;
 use crate::model::Alpha;
 use crate::node::rounds::{Gathering, Progress};
-use crate::node::{CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
+use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed};
 use crate::special::log_gamma;
@@ -49,8 +49,8 @@ impl AvCoordinator {
         Error::Io { doing: "the run".to_owned(), source: io::Error::other(problem) }
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let (stamp, message) = decode(frame, self.gathering.stats_len())?;
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
+        let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
             Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
             Message::AvPush(push) => {
@@ -148,7 +148,7 @@ impl Node for AvCoordinator {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
             Event::Start => Ok(()),
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             // what it had to say is said
             Event::Lost(_) if !self.last.is_empty() => Ok(()),
             Event::Lost(shard) => Err(Self::lost(&format!("worker {shard}"))),

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::consolidate::{ComponentId, ShardId};
-use crate::error::{InputError, Result};
-use crate::message::RowList;
 use crate::message::av::{Clusters, Parcel};
+use crate::message::{Decoded, Refusal, RowList, require};
 use crate::rows::Shard;
 use crate::sweep::UNASSIGNED;
 
@@ -87,49 +86,45 @@ impl Held {
     }
 
     /// Takes clusters in, and puts all rows in the order of the input again.
-    pub(super) fn take_in(&mut self, parcels: &[Parcel]) -> Result<()> {
+    pub(super) fn take_in(&mut self, parcels: &[Parcel]) -> Decoded<()> {
         if parcels.is_empty() {
             return Ok(());
         }
-        let broken = |what: &str| InputError::new(format!("a broken frame: {what}"));
         let mut sources = vec![self.rows.clone()];
         // place in the input, source, row of the source, label
         let own = self.places.iter().zip(&self.labels).enumerate();
         let mut seats: Vec<(u64, usize, usize, u32)> =
             own.map(|(row_ix, (&place, &label))| (place, 0, row_ix, label)).collect();
-        let mut numbers: HashMap<ComponentId, u32> = self.ids.iter().copied().zip(0..).collect();
+        let mut ids = self.ids.clone();
+        let mut numbers: HashMap<ComponentId, u32> = ids.iter().copied().zip(0..).collect();
+        // a new cluster has a number of its own; parts of one may come from several workers when a run begins with labels
+        let mut number = |id: ComponentId| {
+            *numbers.entry(id).or_insert_with(|| {
+                ids.push(id);
+                ids.len() as u32 - 1
+            })
+        };
         for parcel in parcels {
             let clusters = parcel.open()?;
-            let places = clusters.places(self.n_rows).ok_or_else(|| broken("clusters without all their rows"))?;
-            let labels: Vec<u32> = clusters.sizes.iter().map(|(id, _)| self.number(*id, &mut numbers)).collect();
+            let places = clusters.places(self.n_rows).ok_or_else(|| Refusal::new("clusters without all their rows"))?;
+            let labels: Vec<u32> = clusters.sizes.iter().map(|(id, _)| number(*id)).collect();
             let table = clusters.rows.into_table(self.rows.n_columns(), self.rows.is_counts());
-            let rows = Shard::of_table(table.ok_or_else(|| broken("rows of other columns"))?);
-            if rows.n_rows() != places.len() {
-                return Err(broken("as many places as rows").into());
-            }
+            let rows = Shard::of_table(table.ok_or_else(|| Refusal::new("rows of other columns"))?);
+            require(rows.n_rows() == places.len(), "as many places as rows")?;
             let seat =
                 |(row_ix, (place, cluster)): (usize, (u64, usize))| (place, sources.len(), row_ix, labels[cluster]);
             seats.extend(places.into_iter().enumerate().map(seat));
             sources.push(rows);
         }
         seats.sort_unstable();
-        if !seats.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err(broken("a row that is here already").into());
-        }
+        require(seats.is_sorted_by(|a, b| a.0 < b.0), "a row that is here already")?;
         let rows = RowList::of(seats.iter().map(|&(_, source, row_ix, _)| sources[source].row(row_ix)));
         let table = rows.into_table(self.rows.n_columns(), self.rows.is_counts()).expect("rows that were rows before");
         self.rows = Shard::of_table(table);
         self.places = seats.iter().map(|seat| seat.0).collect();
         self.labels = seats.iter().map(|seat| seat.3).collect();
+        self.ids = ids;
         Ok(())
-    }
-
-    /// The number of a cluster, a new one where it has none. Parts of one cluster may come from several workers when a run begins with labels.
-    fn number(&mut self, id: ComponentId, numbers: &mut HashMap<ComponentId, u32>) -> u32 {
-        *numbers.entry(id).or_insert_with(|| {
-            self.ids.push(id);
-            self.ids.len() as u32 - 1
-        })
     }
 }
 

@@ -2,18 +2,20 @@
 //!
 //! A cycle: take clusters in, sweep them, send clusters away.
 
+use serde::{Deserialize, Serialize};
+
 use super::held::Held;
 use crate::consolidate::merges::merge_alike;
 use crate::consolidate::{ComponentId, PieceKey, PieceName, Pool, ShardId};
 use crate::error::Result;
 use crate::family::{Conjugate, Family};
 use crate::message::av::{AvPush, AvReply, AvSwept, Parcel, ShownRows};
-use crate::message::codec::{Message, decode};
+use crate::message::codec::{Message, decode_between};
 use crate::message::slice::SliceLast;
-use crate::message::{Plan, ShownLabels};
+use crate::message::{Decoded, Plan, ShownLabels};
 use crate::model::with_family;
 use crate::node::rounds::{Life, assigned, by_final_number, renamed};
-use crate::node::{Event, Frame, Node, Outbox};
+use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::Role;
 use crate::rows::Shard;
 use crate::special::log_gamma;
@@ -25,7 +27,7 @@ use crate::sweep::{Kernel, SweepInfo, UNASSIGNED, sampler};
 const START: u32 = u32::MAX;
 
 /// What a worker is told before it begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvWorkerOptions {
     /// All workers.
     pub n_workers: u32,
@@ -75,9 +77,9 @@ impl AvWorker {
         self.work.as_ref().map(|work| work.held.places.as_slice())
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode(frame, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Worker(self.life.shard_id()), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
                 self.life.begin(stamp.incarnation);
@@ -87,13 +89,15 @@ impl AvWorker {
                 self.life.push(&Message::AvPush(push), out);
                 Ok(())
             }
-            Message::AvReply(reply) if self.life.awaits(stamp) => self.on_reply(reply, out),
+            Message::AvReply(reply) if self.life.awaits(stamp) => {
+                self.on_reply(reply, out).map_err(|refusal| refusal.of(from))
+            }
             // late or doubled: what it asks for has been done
             _ => Ok(()),
         }
     }
 
-    fn on_reply(&mut self, reply: AvReply, out: &mut Outbox) -> Result<()> {
+    fn on_reply(&mut self, reply: AvReply, out: &mut Outbox) -> Decoded<()> {
         let work = self.work.as_mut().expect("a reply answers a push");
         match reply {
             AvReply::Sweep { cycle, alpha, parcels } => {
@@ -230,7 +234,7 @@ impl Work {
     }
 
     /// The labels, and the most probable component of each row under the final statistics.
-    fn show_last(&mut self, last: SliceLast) -> Result<ShownRows> {
+    fn show_last(&mut self, last: SliceLast) -> Decoded<ShownRows> {
         let (ids, components) = by_final_number(last.components);
         self.held.labels = renamed(&self.held.labels, &self.held.ids, &ids)?;
         self.held.ids = ids;
@@ -247,7 +251,7 @@ impl Node for AvWorker {
                 self.life.say_hello(&self.shard, self.kernel, out);
                 Ok(())
             }
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(_) | Event::Stop => Ok(()),
         }
     }

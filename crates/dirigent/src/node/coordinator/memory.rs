@@ -13,8 +13,9 @@ use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, PoolMemory, ShardId, fits};
 use crate::error::{InputError, Result};
 use crate::halves::Halves;
-use crate::message::{Plan, Told};
-use crate::node::{Frame, WarmUp};
+use crate::message::codec::decode_reply_alone;
+use crate::message::{Plan, Reply, Told};
+use crate::node::{Address, Frame, WarmUp};
 use crate::posterior::horizon::Horizon;
 
 /// All that a coordinator knows between two cycles.
@@ -79,18 +80,17 @@ impl Coordinator {
         })
     }
 
-    /// A coordinator that goes on from a checkpoint, together with its workers. The options may ask for more cycles than before.
+    /// A coordinator that goes on from a checkpoint, together with its workers. The options may ask for more cycles than before. With another number of
+    /// workers they join anew, with the rows that they are dealt.
     pub fn resume(options: CoordinatorOptions, checkpoint: &[u8]) -> Result<Self> {
-        let memory: Option<Memory> = postcard::from_bytes(checkpoint)
-            .map_err(|error| InputError::new(format!("the checkpoint of the coordinator cannot be read: {error}")))?;
-        let fits = |memory: &Memory| memory.members.keys().copied().eq(0..options.n_workers);
-        let memory = memory.filter(fits).ok_or_else(another_run)?;
+        let memory = Memory::read(checkpoint)?;
+        let has_other_workers = !memory.members.keys().copied().eq(0..options.n_workers);
         let horizon = memory.horizon.clone().going_on(options.cycles, options.n_kept);
         if memory.has_closed && horizon.last_cycle() > memory.cycle {
             return Err(too_late().into());
         }
-        if options.schedule == Schedule::Async {
-            let workers: Vec<ShardId> = memory.members.keys().copied().collect();
+        if options.schedule == Schedule::Async || has_other_workers {
+            let workers: Vec<ShardId> = (0..options.n_workers).collect();
             let n_restarts = memory.pool.epoch() + 1;
             let cycle = memory.cycle;
             return Ok(Self { horizon, cycle, ..Self::rebuild(options, memory.plan, &workers, n_restarts) });
@@ -129,6 +129,24 @@ impl Coordinator {
         }
         Ok(coordinator)
     }
+}
+
+impl Memory {
+    fn read(checkpoint: &[u8]) -> Result<Self> {
+        let memory: Option<Self> = postcard::from_bytes(checkpoint)
+            .map_err(|error| InputError::new(format!("the checkpoint of the coordinator cannot be read: {error}")))?;
+        Ok(memory.ok_or_else(another_run)?)
+    }
+}
+
+/// What each worker was about to be told at the border of a checkpoint.
+pub(in crate::node) fn answers(checkpoint: &[u8]) -> Result<BTreeMap<ShardId, Reply>> {
+    let answer = |(shard, member): (ShardId, MemberMemory)| {
+        let reply = member.answer.as_deref().map(decode_reply_alone).transpose();
+        let reply = reply.map_err(|refusal| refusal.of(Address::Coordinator))?;
+        Ok(reply.map(|reply| (shard, reply)))
+    };
+    Memory::read(checkpoint)?.members.into_iter().map(answer).filter_map(Result::transpose).collect()
 }
 
 fn is_of(told: &Told, family: &dyn crate::family::Conjugate) -> bool {

@@ -5,6 +5,7 @@
 
 mod cycle;
 mod memory;
+pub(super) use memory::answers;
 mod options;
 
 pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
@@ -16,7 +17,7 @@ use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
 use crate::family::Conjugate;
-use crate::message::codec::{Message, decode, encode};
+use crate::message::codec::{Message, decode_between, encode};
 use crate::message::{Hello, Plan, Push, Stamp, Told};
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
@@ -155,9 +156,9 @@ impl Coordinator {
         self.n_incarnations
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
-        let (stamp, message) = decode(frame, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
             Message::Hello(hello) => self.on_hello(stamp, hello, out),
             Message::Push(push) => {
@@ -291,7 +292,7 @@ impl Node for Coordinator {
                 }
                 Ok(())
             }
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(shard) => {
                 self.on_lost(shard, out);
                 Ok(())

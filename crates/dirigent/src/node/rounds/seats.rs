@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::consolidate::ComponentId;
-use crate::error::{InputError, Result};
-use crate::message::Plan;
+use crate::message::{Decoded, Plan, Refusal};
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::sweep::{UNASSIGNED, sampler};
 
 /// Labels that stood for `from`, so that they stand for `to`, among which all with rows must be.
-pub(in crate::node) fn renamed(labels: &[u32], from: &[ComponentId], to: &[ComponentId]) -> Result<Vec<u32>> {
+pub(in crate::node) fn renamed(labels: &[u32], from: &[ComponentId], to: &[ComponentId]) -> Decoded<Vec<u32>> {
     let places: HashMap<ComponentId, u32> = to.iter().copied().zip(0..).collect();
     let new_labels: Vec<Option<u32>> = from.iter().map(|id| places.get(id).copied()).collect();
     let new_label = |&label: &u32| match label {
@@ -19,7 +18,7 @@ pub(in crate::node) fn renamed(labels: &[u32], from: &[ComponentId], to: &[Compo
         label => new_labels[label as usize],
     };
     let labels: Option<Vec<u32>> = labels.iter().map(new_label).collect();
-    Ok(labels.ok_or_else(|| InputError::new("a broken frame: a component with rows is missing"))?)
+    labels.ok_or_else(|| Refusal::new("a component with rows is missing"))
 }
 
 /// Components in the order of their final numbers, so that ties go to the smaller number.

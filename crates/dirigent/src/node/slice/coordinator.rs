@@ -11,7 +11,7 @@ use super::members::{Members, Verdict};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
 use crate::family::{Conjugate, log_joint};
-use crate::message::codec::{Message, decode, encode};
+use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{
     SharedReply, SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply, encode_draw, encode_last, encode_reply,
 };
@@ -163,9 +163,9 @@ impl SliceCoordinator {
         Seed { seed: self.options.seed, chain: self.options.chain }.stream(Role::SliceWeights, self.epoch, round)
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
-        let (stamp, message) = decode(frame, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
         match message {
             Message::Hello(hello) => self.on_hello(stamp, hello, out),
             Message::SlicePush(push) => {
@@ -341,7 +341,7 @@ impl Node for SliceCoordinator {
                 }
                 Ok(())
             }
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(shard) => {
                 self.members.lose(shard);
                 self.columns.remove(&shard);

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::{Error, InputError, Result};
 use crate::interrupt::Interrupt;
-use crate::message::codec::{Message, decode, encode};
+use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
-use crate::message::{Hello, Joining, Plan, ShownLabels, Stamp};
+use crate::message::{Decoded, Hello, Joining, Plan, ShownLabels, Stamp, require};
+use crate::node::rounds::renamed;
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
 use crate::rows::Shard;
@@ -151,9 +152,9 @@ impl SliceWorker {
         })
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode(frame, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
                 let mut work = Work::new(plan, self.shard.clone(), self.memory.take());
@@ -205,7 +206,7 @@ impl SliceWorker {
                 if work.plan.shows_labels {
                     out.send(Address::Driver, show(work.show(draw.cycle)));
                 }
-                let moved = work.draw(draw, shard_id)?;
+                let moved = work.draw(draw, shard_id).map_err(|refusal| refusal.of(Address::Coordinator))?;
                 if self.interrupt.is_raised() {
                     return Err(Error::Interrupted);
                 }
@@ -213,7 +214,8 @@ impl SliceWorker {
                 self.push(Some(moved), None, out);
             }
             SliceReply::Last(last) => {
-                let shown = work.show_last(last, self.shard.clone())?;
+                let shown = work.show_last(last, self.shard.clone());
+                let shown = shown.map_err(|refusal| refusal.of(Address::Coordinator))?;
                 out.send(Address::Driver, show(shown));
                 (self.is_done, out.is_done) = (true, true);
             }
@@ -256,11 +258,10 @@ impl Work {
     }
 
     /// Draws all labels; the number of rows that moved.
-    fn draw(&mut self, draw: SliceDraw, shard_id: ShardId) -> Result<u64> {
+    fn draw(&mut self, draw: SliceDraw, shard_id: ShardId) -> Decoded<u64> {
         let parameters_len = self.plan.model.conjugate().parameters_len();
-        if draw.components.parameters.len() != draw.ids.len() * parameters_len {
-            return Err(InputError::new("a broken frame: parameters of another family").into());
-        }
+        let n_numbers = draw.ids.len() * parameters_len;
+        require(draw.components.parameters.len() == n_numbers, "parameters of another family")?;
         self.rename(draw.ids)?;
         (self.round, self.cycle, self.alpha) = (draw.round, draw.cycle, draw.alpha);
         let mut slices = self.slices(shard_id, self.round);
@@ -269,16 +270,8 @@ impl Work {
     }
 
     /// Makes the labels stand for these ids, among which all with rows must be.
-    fn rename(&mut self, ids: Vec<ComponentId>) -> Result<()> {
-        let places: HashMap<ComponentId, u32> = ids.iter().copied().zip(0..).collect();
-        let new_labels: Vec<Option<u32>> = self.ids.iter().map(|id| places.get(id).copied()).collect();
-        let new_label = |&label: &u32| match label {
-            UNASSIGNED => Some(UNASSIGNED),
-            label => new_labels[label as usize],
-        };
-        let labels: Option<Vec<u32>> = self.sampler.labels().iter().map(new_label).collect();
-        let labels = labels.ok_or_else(|| InputError::new("a broken frame: a component with rows is missing"))?;
-        self.sampler.set_labels(labels);
+    fn rename(&mut self, ids: Vec<ComponentId>) -> Decoded<()> {
+        self.sampler.set_labels(renamed(self.sampler.labels(), &self.ids, &ids)?);
         self.ids = ids;
         Ok(())
     }
@@ -289,7 +282,7 @@ impl Work {
     }
 
     /// The labels, and the most probable component of each row under the final statistics.
-    fn show_last(&mut self, last: SliceLast, shard: Shard) -> Result<ShownLabels> {
+    fn show_last(&mut self, last: SliceLast, shard: Shard) -> Decoded<ShownLabels> {
         // in the order of their final numbers, so that ties go to the smaller number
         let mut components = last.components;
         components.sort_by_key(|(id, stats)| (std::cmp::Reverse(stats.count), *id));
@@ -312,7 +305,7 @@ impl Node for SliceWorker {
                 }
                 Ok(())
             }
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(_) | Event::Stop => Ok(()),
         }
     }

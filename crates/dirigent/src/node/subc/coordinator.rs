@@ -7,13 +7,13 @@ use super::moves::{Moves, Total, merge, split};
 use crate::consolidate::{ComponentId, MergeRatio, ShardId};
 use crate::error::Result;
 use crate::family::{Conjugate, log_joint};
-use crate::message::codec::{Message, decode};
+use crate::message::codec::{Message, decode_between};
 use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply, encode_reply, encode_shared};
 use crate::message::{Plan, Stamp};
 use crate::model::Alpha;
 use crate::node::rounds::{Gathering, Progress};
-use crate::node::{CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
+use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
@@ -79,8 +79,8 @@ impl SubcCoordinator {
         ComponentId { epoch: self.epoch, number: self.last_id }
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let (stamp, message) = decode(frame, self.gathering.stats_len())?;
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
+        let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
             Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
             Message::SubcPush(push) => {
@@ -260,7 +260,7 @@ impl Node for SubcCoordinator {
         match event {
             Event::Start if self.is_rebuilding => self.gathering.ask_all(out),
             Event::Start => {}
-            Event::Frame { frame, .. } => self.on_frame(&frame, out)?,
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out)?,
             Event::Lost(shard) => {
                 self.columns.remove(&shard);
                 let pushes = self.gathering.lose(shard);

@@ -10,13 +10,13 @@ use crate::consolidate::{ComponentId, ShardId};
 use crate::error::{InputError, Result};
 use crate::family::Family;
 use crate::halves::Half;
-use crate::message::codec::{Message, decode};
+use crate::message::codec::{Message, decode_between};
 use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply};
-use crate::message::{Joining, Plan, ShownLabels};
+use crate::message::{Decoded, Joining, Plan, ShownLabels, require};
 use crate::model::with_family;
 use crate::node::rounds::{Life, assigned, by_final_number, renamed};
-use crate::node::{Event, Frame, Node, Outbox};
+use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -93,9 +93,9 @@ impl SubcWorker {
         self.work.as_ref().map_or_else(Vec::new, Work::contributions)
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode(frame, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Worker(self.life.shard_id()), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
                 let memory = self.memory.take();
@@ -104,7 +104,9 @@ impl SubcWorker {
             }
             Message::Rejoin if self.work.is_none() => self.life.say_hello(&self.shard, self.kernel, out),
             Message::Rejoin if self.life.is_before(stamp) => self.join(stamp.incarnation, out),
-            Message::SubcReply(reply) if self.life.awaits(stamp) => return self.on_reply(reply, out),
+            Message::SubcReply(reply) if self.life.awaits(stamp) => {
+                return self.on_reply(reply, out).map_err(|refusal| refusal.of(from));
+            }
             // late or doubled: what it asks for has been done
             _ => {}
         }
@@ -121,22 +123,21 @@ impl SubcWorker {
         self.life.push(&Message::SubcPush(push), out);
     }
 
-    fn on_reply(&mut self, reply: SubcReply, out: &mut Outbox) -> Result<()> {
+    fn on_reply(&mut self, reply: SubcReply, out: &mut Outbox) -> Decoded<()> {
         let work = self.work.as_mut().expect("a reply answers a push");
         match reply {
-            SubcReply::Draw(mut draw) => {
-                work.take_over(&std::mem::take(&mut draw.places));
+            SubcReply::Draw(draw) => {
+                let before = work.take_over(&draw)?;
                 if work.plan.shows_labels {
                     self.life.show(&Message::ShownLabels(work.show(draw.cycle)), out);
                 }
-                let moved = work.draw(draw, self.life.shard_id())?;
+                let moved = work.draw(draw, &before, self.life.shard_id());
                 out.swept_rows += self.shard.n_rows() as u64;
                 let push = SubcPush { joining: None, moved: Some(moved), contributions: work.contributions() };
                 self.life.push(&Message::SubcPush(push), out);
             }
             SubcReply::Last { places, last } => {
-                work.take_over(&places);
-                self.life.show(&Message::ShownLabels(work.show_last(last)?), out);
+                self.life.show(&Message::ShownLabels(work.show_last(&places, last)?), out);
                 self.life.end(out);
             }
         }
@@ -169,11 +170,21 @@ impl Work {
         of_ids.map(|(id, halves)| (*id, halves.map(travelling))).collect()
     }
 
-    /// Moves rows to where splits and merges have put them. Their halves are drawn afresh before anybody asks for them.
-    fn take_over(&mut self, places: &Places) {
-        if places.is_empty() {
-            return;
-        }
+    /// Moves rows to where splits and merges have put them; the same labels, for what is to be drawn. Their halves are drawn afresh before
+    /// anybody asks for them.
+    fn take_over(&mut self, draw: &SubcDraw) -> Decoded<Vec<u32>> {
+        let parameters_len = self.plan.model.conjugate().parameters_len();
+        let n_numbers = draw.ids.len() * parameters_len;
+        require(draw.components.parameters.len() == n_numbers, "parameters of another family")?;
+        let (labels, ids) = self.moved_over(&draw.places);
+        let before = renamed(&labels, &ids, &draw.ids)?;
+        self.sampler.set_labels(labels);
+        self.ids = ids;
+        Ok(before)
+    }
+
+    /// The labels where splits and merges have put the rows, and what they stand for.
+    fn moved_over(&self, places: &Places) -> (Vec<u32>, Vec<ComponentId>) {
         let places: HashMap<_, _> = places.iter().copied().collect();
         let mut ids = Vec::new();
         let mut slots = HashMap::new();
@@ -190,18 +201,11 @@ impl Work {
             UNASSIGNED => UNASSIGNED,
             label => new[label as usize][half.map_or(0, Half::ix)],
         });
-        let labels = labels.collect();
-        self.sampler.set_labels(labels);
-        self.ids = ids;
+        (labels.collect(), ids)
     }
 
-    /// Draws all labels and halves; the number of rows that moved.
-    fn draw(&mut self, draw: SubcDraw, shard_id: ShardId) -> Result<u64> {
-        let parameters_len = self.plan.model.conjugate().parameters_len();
-        if draw.components.parameters.len() != draw.ids.len() * parameters_len {
-            return Err(InputError::new("a broken frame: parameters of another family").into());
-        }
-        let before = renamed(self.sampler.labels(), &self.ids, &draw.ids)?;
+    /// Draws all labels and halves; the number of rows that moved, by the labels before.
+    fn draw(&mut self, draw: SubcDraw, before: &[u32], shard_id: ShardId) -> u64 {
         // every row is drawn afresh, by weight and likelihood, wherever it was
         self.sampler.set_labels(vec![UNASSIGNED; before.len()]);
         let mut unused = self.plan.seed().stream(Role::Slice, shard_id, draw.round);
@@ -212,7 +216,7 @@ impl Work {
             draw_halves(family, &self.shard, labels, &draw.halves, &mut rng)
         });
         (self.ids, self.cycle, self.alpha) = (draw.ids, draw.cycle, draw.alpha);
-        Ok(before.iter().zip(labels).filter(|(before, after)| before != after).count() as u64)
+        before.iter().zip(labels).filter(|(before, after)| before != after).count() as u64
     }
 
     fn show(&self, cycle: u64) -> ShownLabels {
@@ -221,9 +225,10 @@ impl Work {
     }
 
     /// The labels, and the most probable component of each row under the final statistics.
-    fn show_last(&mut self, last: SliceLast) -> Result<ShownLabels> {
+    fn show_last(&mut self, places: &Places, last: SliceLast) -> Decoded<ShownLabels> {
         let (ids, components) = by_final_number(last.components);
-        self.sampler.set_labels(renamed(self.sampler.labels(), &self.ids, &ids)?);
+        let (labels, ids_before) = self.moved_over(places);
+        self.sampler.set_labels(renamed(&labels, &ids_before, &ids)?);
         (self.ids, self.cycle) = (ids, last.cycle);
         let assignments = Some(assigned(&self.plan, self.shard.clone(), &components));
         Ok(ShownLabels { assignments, ..self.show(last.cycle) })
@@ -262,7 +267,7 @@ impl Node for SubcWorker {
                 self.life.say_hello(&self.shard, self.kernel, out);
                 Ok(())
             }
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(_) | Event::Stop => Ok(()),
         }
     }

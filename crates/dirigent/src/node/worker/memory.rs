@@ -10,38 +10,44 @@ use crate::sweep::UNASSIGNED;
 
 /// A worker between a push and its answer.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Memory {
-    pub(super) names: Vec<PieceName>,
+pub(in crate::node) struct Memory {
+    pub(in crate::node) names: Vec<PieceName>,
     /// Of the rows that take part.
-    pub(super) labels: Vec<u32>,
+    pub(in crate::node) labels: Vec<u32>,
     /// The half that each of them is in; empty if none is in one.
-    pub(super) halves: Vec<Option<Half>>,
+    pub(in crate::node) halves: Vec<Option<Half>>,
     /// The generation of each slot's halves, of those that keep some.
-    pub(super) generations: Vec<Option<u32>>,
-    pub(super) next_birth: u64,
-    pub(super) base_version: u64,
-    pub(super) cycle: u64,
-    pub(super) alpha: f64,
-    pub(super) stride: usize,
+    pub(in crate::node) generations: Vec<Option<u32>>,
+    pub(in crate::node) next_birth: u64,
+    pub(in crate::node) base_version: u64,
+    pub(in crate::node) cycle: u64,
+    pub(in crate::node) alpha: f64,
+    pub(in crate::node) stride: usize,
     /// The push that waits for its answer.
-    pub(super) incarnation: u32,
-    pub(super) sequence: u64,
+    pub(in crate::node) incarnation: u32,
+    pub(in crate::node) sequence: u64,
 }
 
 impl Memory {
-    pub(super) fn encode(memory: &Option<Self>) -> Vec<u8> {
+    pub(in crate::node) fn encode(memory: &Option<Self>) -> Vec<u8> {
         postcard::to_stdvec(memory).expect("a checkpoint is plain data")
     }
 
     /// Decodes the checkpoint of a worker of these rows.
     pub(super) fn decode(bytes: &[u8], shard_id: ShardId, shard: &Shard) -> Result<Option<Self>> {
-        let memory: Option<Self> = postcard::from_bytes(bytes)
-            .map_err(|error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}")))?;
+        let memory = Self::read(bytes, shard_id)?;
         if !memory.as_ref().is_none_or(|memory| memory.is_of(shard)) {
             let problem = format!("the checkpoint of worker {shard_id} does not fit its {} rows", shard.n_rows());
             return Err(InputError::new(problem).into());
         }
         Ok(memory)
+    }
+
+    /// Decodes the checkpoint of a worker, whatever rows it has.
+    pub(in crate::node) fn read(bytes: &[u8], shard_id: ShardId) -> Result<Option<Self>> {
+        let unreadable =
+            |error| InputError::new(format!("the checkpoint of worker {shard_id} cannot be read: {error}"));
+        Ok(postcard::from_bytes(bytes).map_err(unreadable)?)
     }
 
     fn is_of(&self, shard: &Shard) -> bool {

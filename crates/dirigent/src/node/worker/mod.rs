@@ -15,12 +15,12 @@ use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::error::{Error, InputError, Result};
 use crate::halves::Half;
 use crate::interrupt::Interrupt;
-use crate::message::codec::{Message, decode, encode};
+use crate::message::codec::{Message, decode_between, encode};
 use crate::message::{Hello, Joining, Plan, Push, Reply, Snapshot, Stamp};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
-use memory::Memory;
+pub(super) use memory::Memory;
 use work::Work;
 
 /// The worker of a shard.
@@ -142,9 +142,9 @@ impl Worker {
         Some(Memory { incarnation: self.incarnation, sequence: self.sequence, ..work.memory() })
     }
 
-    fn on_frame(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
+    fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode(frame, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
                 self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take(), self.interrupt.clone()));
@@ -227,7 +227,7 @@ impl Node for Worker {
                 }
                 Ok(())
             }
-            Event::Frame { frame, .. } => self.on_frame(&frame, out),
+            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(_) | Event::Stop => Ok(()),
         }
     }

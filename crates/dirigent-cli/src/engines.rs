@@ -1,0 +1,159 @@
+//! Engines that a program around this command brings, such as the Python package with Ray and MPI: what they are asked for, and how a fit uses one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dirigent::engine::remote::{FileRows, Remote, RowSource, Transport};
+use dirigent::method::distributed::Engine;
+use dirigent::rows::worker_rows;
+use dirigent::run_dir::DataRecord;
+use dirigent::{InputError, Result};
+
+use crate::args::EngineArgs;
+use crate::input::Input;
+
+/// An engine outside of this program.
+pub trait OutsideEngine: Transport {
+    /// How many workers there must be; `None` where any number will do.
+    fn n_workers(&mut self) -> Result<Option<u32>>;
+
+    /// Makes a host for each of so many workers.
+    fn start(&mut self, n_workers: u32, settings: &EngineSettings) -> Result<()>;
+
+    /// Ends all hosts.
+    fn end(&mut self, has_failed: bool);
+}
+
+/// What an engine is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineSettings {
+    /// Where the cluster is, if there is one already.
+    pub address: Option<String>,
+    /// Seconds after which another host takes over the rows of a worker that is lost.
+    pub rejoin_timeout: f64,
+    /// The folder of the workers' labels.
+    pub labels: Option<PathBuf>,
+}
+
+/// The engines that a program brings.
+pub trait OutsideEngines {
+    /// Makes the engine of this name; what it lacks is an [`InputError`].
+    fn make(&self, name: &'static str) -> Result<Box<dyn OutsideEngine>>;
+}
+
+/// A program without engines of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct NoEngines;
+
+impl OutsideEngines for NoEngines {
+    fn make(&self, name: &'static str) -> Result<Box<dyn OutsideEngine>> {
+        let problem = format!("--engine {name} belongs to the Python package, and this is the command without it");
+        Err(InputError::new(problem)
+            .hint(format!("pip install \"dirigent[{name}]\", and use the command it brings"))
+            .into())
+    }
+}
+
+/// Seconds after which another host takes over, where nothing is said.
+const REJOIN_TIMEOUT: f64 = 60.0;
+
+/// The engine of a fit, which ends with it.
+pub(crate) struct Outside {
+    name: &'static str,
+    engine: Arc<Mutex<Carried>>,
+    settings: EngineSettings,
+    /// How many workers it has, where that is not for the user to say.
+    pub(crate) n_workers: Option<u32>,
+    has_ended_well: bool,
+}
+
+impl Outside {
+    /// The engine that was asked for, if it is none of ours; with another number of workers than it has, nothing is begun.
+    pub(crate) fn open(args: &EngineArgs, workers: Option<u32>, engines: &dyn OutsideEngines) -> Result<Option<Self>> {
+        let Some(name) = args.external() else { return Ok(None) };
+        let mut engine = engines.make(name)?;
+        let n_workers = engine.n_workers();
+        let settings = EngineSettings {
+            address: args.address.clone(),
+            rejoin_timeout: args.rejoin_timeout.unwrap_or(REJOIN_TIMEOUT),
+            labels: args.checkpoint_dir.clone(),
+        };
+        // from here on whatever happens ends it
+        let engine = Arc::new(Mutex::new(Carried(engine)));
+        let mut outside = Self { name, engine, settings, n_workers: None, has_ended_well: false };
+        outside.n_workers = n_workers?;
+        if let (Some(asked), Some(there)) = (workers, outside.n_workers)
+            && asked != there
+        {
+            let problem = format!("--workers {asked} does not go with --engine {name}, which was started with {there}");
+            let hint = format!("leave it out, or start {} processes", asked.saturating_add(1));
+            return Err(InputError::new(problem).hint(hint).into());
+        }
+        Ok(Some(outside))
+    }
+
+    /// The engine, for workers that open their rows themselves.
+    pub(crate) fn engine(&self, input: &Input, n_workers: u32) -> Result<Engine> {
+        let labels = self.settings.labels.as_deref().map(|folder| std::path::absolute(folder).unwrap_or(folder.into()));
+        let sources = row_sources(input, n_workers as usize)?;
+        let transport: Arc<Mutex<dyn Transport>> = self.engine.clone();
+        Ok(Engine::Remote(Remote::new(self.name, transport, sources, labels)))
+    }
+
+    /// Makes the hosts.
+    pub(crate) fn start(&self, n_workers: u32) -> Result<()> {
+        self.lock().0.start(n_workers, &self.settings)
+    }
+
+    /// The fit has ended, and well.
+    pub(crate) fn finish(mut self) {
+        self.has_ended_well = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Carried> {
+        self.engine.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let has_failed = !self.has_ended_well;
+        self.lock().0.end(has_failed);
+    }
+}
+
+/// An engine as the library knows it.
+struct Carried(Box<dyn OutsideEngine>);
+
+impl Transport for Carried {
+    fn post(&mut self, worker: u32, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()> {
+        self.0.post(worker, request, shared)
+    }
+
+    fn receive(&mut self, wait: std::time::Duration) -> Result<Vec<dirigent::engine::remote::Delivery>> {
+        self.0.receive(wait)
+    }
+
+    fn interrupt(&mut self) {
+        self.0.interrupt();
+    }
+}
+
+/// The rows of each worker: those of files it opens itself, those in memory travel.
+fn row_sources(input: &Input, n_workers: usize) -> Result<Vec<RowSource>> {
+    let n_rows = input.rows.n_rows();
+    let parts = (0..n_workers).map(|worker| worker_rows(worker, n_workers, n_rows));
+    if input.data.files().is_empty() {
+        let rows = input.rows.all_rows();
+        return Ok(parts.map(|part| RowSource::here(&rows.part(part))).collect());
+    }
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let all = FileRows {
+        files: input.data.files().iter().map(|file| (absolute(&file.path), file.n_rows)).collect(),
+        rows: 0..n_rows,
+        columns: DataRecord::of(&input.data, &input.selection).fitted_columns(),
+        is_counts: input.rows.is_counts(),
+        transform: input.transform.as_ref().map(|(transform, _)| transform.clone()),
+    };
+    Ok(parts.map(|part| RowSource::Files(Box::new(all.part(part)))).collect())
+}

@@ -1,0 +1,77 @@
+//! The rows of a checkpoint dealt anew: for a run that goes on with another number of workers.
+//!
+//! At a border a worker has not heard yet what its components have become, but the coordinator's answer is in the checkpoint. So each row's component is
+//! known by its id, and rows can be given to anybody. The new workers join with what they are given, as after a loss: halves are forgotten.
+
+use std::collections::HashMap;
+
+use super::coordinator::answers;
+use super::worker::Memory;
+use crate::consolidate::{ComponentId, PieceName};
+use crate::error::{InputError, Result};
+use crate::halves::Half;
+use crate::message::Reply;
+use crate::rows::Shard;
+use crate::sweep::UNASSIGNED;
+
+/// The checkpoints of workers of these shards, from those of other workers of the same rows.
+pub fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard]) -> Result<Vec<Vec<u8>>> {
+    let answers = answers(coordinator)?;
+    let mut rows = Vec::new();
+    let (mut cycle, mut alpha) = (0, 1.0);
+    for (worker, checkpoint) in (0..).zip(workers) {
+        let memory = Memory::read(checkpoint, worker)?.ok_or_else(|| unsuited(worker))?;
+        let answer = answers.get(&worker).ok_or_else(|| unsuited(worker))?;
+        if memory.stride != 1 {
+            let problem = "the checkpoint is of the first cycles, which are of a sample of the rows";
+            let hint = "go on with as many workers as before, or start the run anew";
+            return Err(InputError::new(problem).hint(hint).into());
+        }
+        (cycle, alpha) = (memory.cycle, memory.alpha);
+        rows.extend(components(&memory, answer));
+    }
+    let n_rows: usize = shards.iter().map(Shard::n_rows).sum();
+    if rows.len() != n_rows {
+        let problem = format!("the checkpoint is of {} rows, but there are {n_rows}", rows.len());
+        return Err(InputError::new(problem).into());
+    }
+    let mut rows = rows.into_iter();
+    let deal = |shard: &Shard| {
+        let ids: Vec<Option<ComponentId>> = rows.by_ref().take(shard.n_rows()).collect();
+        Memory::encode(&Some(Memory { cycle, alpha, ..of_components(&ids) }))
+    };
+    Ok(shards.iter().map(deal).collect())
+}
+
+/// The component of each row, once the answer has been heard.
+fn components<'a>(memory: &'a Memory, answer: &'a Reply) -> impl Iterator<Item = Option<ComponentId>> + 'a {
+    let moved: HashMap<_, ComponentId> =
+        answer.owners.iter().map(|moved| ((moved.name, moved.half), moved.owner)).collect();
+    memory.labels.iter().enumerate().map(move |(row_ix, label)| {
+        let name = *memory.names.get(*label as usize)?;
+        let half = memory.halves.get(row_ix).copied().flatten().unwrap_or(Half::Left);
+        let stayed = match name {
+            PieceName::Component(id) => Some(id),
+            PieceName::Birth(_) => None,
+        };
+        moved.get(&(name, half)).copied().or(stayed)
+    })
+}
+
+fn of_components(ids: &[Option<ComponentId>]) -> Memory {
+    let mut slots: HashMap<ComponentId, u32> = HashMap::new();
+    let mut names = Vec::new();
+    let mut slot = |id: &ComponentId| {
+        *slots.entry(*id).or_insert_with(|| {
+            names.push(PieceName::Component(*id));
+            names.len() as u32 - 1
+        })
+    };
+    let labels = ids.iter().map(|id| id.as_ref().map_or(UNASSIGNED, &mut slot)).collect();
+    Memory { names, labels, stride: 1, ..Memory::default() }
+}
+
+fn unsuited(worker: u32) -> InputError {
+    InputError::new(format!("the checkpoint has nothing of worker {worker} that another could go on from"))
+        .hint("go on with as many workers as before, or start the run anew")
+}
