@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, value_parser};
+use dirigent::io::is_address;
 use dirigent::{InputError, Result};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ pub(crate) struct Said {
 }
 
 /// What may be said anew when a run goes on: where the data is, how fast and how long.
-const MAY_CHANGE: [&str; 5] = ["data", "threads", "cycles", "max_cycles", "time_limit"];
+const MAY_CHANGE: [&str; 8] = ["data", "cache_dir", "spill", "memory", "threads", "cycles", "max_cycles", "time_limit"];
 /// Those of them that decide when the run ends.
 const ENDINGS: [&str; 3] = ["cycles", "max_cycles", "time_limit"];
 /// What is said of a command and not of a run.
@@ -94,7 +95,7 @@ fn is_of_command(arg: &Arg) -> bool {
 
 /// A value as it can be said again from any folder.
 fn text_of(arg: &Arg, raw: &OsStr) -> String {
-    let is_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id();
+    let is_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id() && !is_address(Path::new(raw));
     let absolute = is_path.then(|| std::path::absolute(Path::new(raw)).ok()).flatten();
     absolute.map_or_else(|| raw.to_string_lossy().into_owned(), |path| path.to_string_lossy().into_owned())
 }

@@ -17,6 +17,7 @@ pub mod cgs;
 pub mod chains;
 pub mod distributed;
 mod finish;
+pub mod last_state;
 pub mod pilot;
 mod rounds;
 pub mod slice;

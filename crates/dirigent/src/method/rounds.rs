@@ -67,7 +67,12 @@ pub(super) fn run(
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
-    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let watching = Watching {
+        chain: options.coordinator.chain,
+        draws: options.draws,
+        time_limit: options.time_limit,
+        shows_labels: coordinator_options.shows_labels,
+    };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let mut nodes = Nodes {
         pair,

@@ -50,7 +50,12 @@ pub fn run(
     };
     let interrupt = observer.interrupt();
     let saved = saved_nodes(observer.take_saved(), shards.len())?;
-    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let watching = Watching {
+        chain: options.coordinator.chain,
+        draws: options.draws,
+        time_limit: options.time_limit,
+        shows_labels: coordinator_options.shows_labels,
+    };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let mut nodes = Nodes {
         shards,

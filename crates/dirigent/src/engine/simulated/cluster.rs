@@ -13,7 +13,7 @@ use crate::engine::call::{self, Outcome, Stopwatch, name};
 use crate::engine::meter::Meter;
 use crate::engine::roll::Roll;
 use crate::engine::{Driver, RunTotals, failed};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::node::{Address, Event, Node};
 
 /// All there is.
@@ -90,6 +90,9 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
     pub(super) fn run(mut self) -> Result<RunTotals> {
         self.let_compute()?;
         while let Some((at, happening)) = self.agenda.next() {
+            if self.driver.is_interrupted() {
+                return Err(Error::Interrupted);
+            }
             if self.is_void(&happening) {
                 continue;
             }

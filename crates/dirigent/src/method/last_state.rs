@@ -1,0 +1,118 @@
+//! The state of a run that was interrupted, made from its last checkpoint: no worker need show its labels before that.
+
+use std::collections::HashMap;
+
+use super::MethodOptions;
+use super::distributed::{DistributedOptions, Engine, numbered_by_size};
+use super::slice::SliceOptions;
+use crate::checkpoint::{NodesState, Saved, Stage};
+use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::error::Result;
+use crate::halves::Half;
+use crate::message::Reply;
+use crate::message::codec::{Message, decode};
+use crate::method::cgs::Outcome;
+use crate::node::{Coordinator, RowLabel, Schedule, SliceWorker, Worker};
+use crate::rows::Shard;
+use crate::sweep::Kernel;
+
+/// The labels of all rows after a cycle, numbered by falling size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastState {
+    /// One a row.
+    pub labels: Vec<u32>,
+    /// The concentration.
+    pub alpha: f64,
+    /// How many cycles there were.
+    pub cycle: u64,
+}
+
+impl MethodOptions {
+    /// Whether a run that is interrupted offers a checkpoint that [`LastState::of`] can read.
+    pub fn offers_last_state(&self) -> bool {
+        match self {
+            Self::Cgs(_) => true,
+            Self::Distributed(options) => {
+                options.coordinator.schedule == Schedule::Sync && matches!(options.engine, Engine::Threads(_))
+            }
+            Self::Slice(options) => matches!(options.engine, Engine::Threads(_)),
+            Self::Subc(_) | Self::Av(_) => false,
+        }
+    }
+}
+
+impl LastState {
+    /// The state that a checkpoint holds: that of the chain that ran, or before it had one of all rows, what was found before. Nothing where nothing was.
+    pub fn of(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Option<Self>> {
+        let found = saved.found.as_ref().map(|found| &found.outcome);
+        if let Some(state) = of_stage(rows, options, saved)? {
+            let cycles_before = found.map_or(0, |outcome| outcome.cycles);
+            return Ok(Some(Self { cycle: cycles_before + state.cycle, ..state }));
+        }
+        Ok(found.or(saved.earlier.best()).map(Self::of_outcome))
+    }
+
+    fn of_outcome(outcome: &Outcome) -> Self {
+        Self { labels: outcome.state.clone(), alpha: outcome.alpha, cycle: outcome.cycles }
+    }
+}
+
+fn of_stage(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Option<LastState>> {
+    let nodes = match &saved.stage {
+        Stage::Start => return Ok(None),
+        Stage::Chain(chain) => {
+            let (labels, alpha, cycle) = (chain.labels.clone(), chain.alpha, chain.cycle);
+            return Ok((cycle > 0).then_some(LastState { labels, alpha, cycle }));
+        }
+        Stage::Nodes(nodes) => nodes,
+    };
+    let shards = options.shards(rows);
+    let components = match options {
+        // the slice sampler goes on where another method has ended
+        MethodOptions::Distributed(DistributedOptions { coordinator, .. }) if saved.found.is_some() => {
+            of_slice_workers(&shards, coordinator.kernel, nodes)?
+        }
+        MethodOptions::Slice(SliceOptions { coordinator, .. }) => of_slice_workers(&shards, coordinator.kernel, nodes)?,
+        MethodOptions::Distributed(options) => of_workers(&shards, options, nodes)?,
+        MethodOptions::Cgs(_) | MethodOptions::Subc(_) | MethodOptions::Av(_) => return Ok(None),
+    };
+    let (Some(info), true) = (&nodes.pending, components.iter().all(Option::is_some)) else { return Ok(None) };
+    Ok(Some(LastState { labels: numbered_by_size(&components), alpha: info.alpha, cycle: info.cycle }))
+}
+
+/// The component of each row: its worker's name for it, and where the coordinator has put what is called so.
+fn of_workers(shards: &[Shard], options: &DistributedOptions, nodes: &NodesState) -> Result<Vec<Option<ComponentId>>> {
+    let coordinator = Coordinator::resume(options.coordinator.clone(), &nodes.coordinator)?;
+    let Some(plan) = coordinator.plan() else { return Ok(vec![None]) };
+    let kernel = options.coordinator.kernel.unwrap_or_else(Kernel::best);
+    let mut components = Vec::new();
+    for (stamp, answer) in coordinator.absorbed() {
+        let Some(answer) = answer else { return Ok(vec![None]) };
+        let (_, Message::Reply(reply, _)) = decode(answer, Some(plan.model.conjugate().stats_len()))? else {
+            return Ok(vec![None]);
+        };
+        let (shard, memory) = (&shards[stamp.shard as usize], &nodes.workers[stamp.shard as usize]);
+        let worker = Worker::resume(stamp.shard, shard.clone(), kernel, plan.clone(), memory)?;
+        let owners = owners(&reply);
+        let owner = |label: RowLabel| match (owners.get(&(label.name, label.half.unwrap_or(Half::Left))), label.name) {
+            (Some(owner), _) => Some(*owner),
+            (None, PieceName::Component(id)) => Some(id),
+            (None, PieceName::Birth(_)) => None,
+        };
+        components.extend(worker.labels().into_iter().map(|label| label.and_then(owner)));
+    }
+    Ok(components)
+}
+
+fn owners(reply: &Reply) -> HashMap<(PieceName, Half), ComponentId> {
+    reply.owners.iter().map(|moved| ((moved.name, moved.half), moved.owner)).collect()
+}
+
+fn of_slice_workers(shards: &[Shard], kernel: Option<Kernel>, nodes: &NodesState) -> Result<Vec<Option<ComponentId>>> {
+    let kernel = kernel.unwrap_or_else(Kernel::best);
+    let mut components = Vec::new();
+    for ((shard, memory), shard_id) in shards.iter().zip(&nodes.workers).zip(0 as ShardId..) {
+        components.extend(SliceWorker::restore(shard_id, shard.clone(), kernel, memory)?.remembered());
+    }
+    Ok(components)
+}
