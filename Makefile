@@ -3,12 +3,16 @@
 
 PYTHON := scripts/with "python3 --version" "install Python 3" python3
 CASES ?= 5000
+SECONDS ?= 60
+MINUTES ?= 20
 
 export RUSTDOCFLAGS := -D warnings
 
 help:
 	@echo "make test          format, lint, Rust tests, Python package, README, reports in a browser, licences, text; the seconds of each stage"
 	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
+	@echo "make fuzz          SECONDS=$(SECONDS) of libFuzzer for each reader and decoder (cargo-fuzz and a nightly compiler; docs/fuzzing.md)"
+	@echo "make soak          a fit of MINUTES=$(MINUTES), its memory watched"
 	@echo "make bench         the sweep beside its slow twin and the bare limit"
 	@echo "make bench-counts  instruction counts of the sweep"
 	@echo "make compare       Dirigent beside scikit-learn, HDBSCAN and others, on made sets and those of DATA=FOLDER (hours; goes on where it was)"
@@ -62,6 +66,13 @@ test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
 	cargo test --locked --release --workspace -- --ignored
 
+fuzz:
+	@scripts/with "cargo +nightly fuzz --version" "rustup toolchain install nightly && cargo install cargo-fuzz --locked" scripts/fuzz $(SECONDS)
+
+soak:
+	cargo build --locked --release
+	@$(PYTHON) scripts/soak.py $(MINUTES)
+
 bench:
 	cargo bench --locked -p dirigent --bench sweep
 
@@ -81,4 +92,4 @@ audit:
 demo:
 	cargo run --locked --release -- demo
 
-.PHONY: help test tools format lint rust python readme licences browser text test-long bench bench-counts compare book audit demo
+.PHONY: help test tools format lint rust python readme licences browser text test-long fuzz soak bench bench-counts compare book audit demo

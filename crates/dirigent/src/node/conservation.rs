@@ -74,10 +74,7 @@ impl Witness {
     /// Not for methods whose coordinator changes the pool of its own accord.
     pub fn check_changes(&mut self, coordinator: &Coordinator, workers: &[Option<Worker>]) -> Result<(), String> {
         for worker in workers.iter().flatten() {
-            let stamp = worker.stamp();
-            if !self.labels.contains_key(&stamp) {
-                self.labels.insert(stamp, worker.labels());
-            }
+            self.labels.entry(worker.stamp()).or_insert_with(|| worker.labels());
         }
         let now: BTreeMap<ShardId, Stamp> = coordinator.absorbed().map(|(stamp, _)| (stamp.shard, stamp)).collect();
         if now == self.seen {

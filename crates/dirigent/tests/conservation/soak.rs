@@ -85,7 +85,7 @@ fn many_workers_come_and_go_and_no_row_is_lost() {
 
 /// `SOAK_WORKERS` and `SOAK_CYCLES` make it shorter or longer.
 #[test]
-#[ignore = "half an hour"]
+#[ignore = "two million pushes, each checked"]
 fn two_hundred_workers_come_and_go_for_ten_thousand_cycles_and_no_row_is_lost() {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     live(number("SOAK_WORKERS", 200) as u32, number("SOAK_CYCLES", 10_000));
