@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -129,3 +131,52 @@ def test_a_file_that_hosts_cannot_read_stops_the_fit_with_place_and_file(name, s
     assert done.returncode == 2, done.stderr
     assert "/proc/self/cwd/rows.npy" in done.stderr
     assert ("rank " if name == "mpi" else "process ") in done.stderr, done.stderr
+
+
+def n_cycles(out):
+    return len(trace(out)) if (out / "trace.csv").exists() else 0
+
+
+def actors():
+    """The processes of our actors."""
+    names = {pid: Path(f"/proc/{pid}/cmdline") for pid in processes()}
+    return [pid for pid, path in names.items() if path.exists() and b"ray::_Serving" in path.read_bytes()]
+
+
+def test_an_asynchronous_fit_goes_on_without_an_actor_and_without_a_node(cluster, synthetic, tmp_path):
+    out = tmp_path / "run"
+    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
+    words += ["--method", "async", "--workers", str(N_WORKERS), "--checkpoint-dir", tmp_path / "labels", "--out", out, "--no-report"]
+    words += ["--cycles", "1000000", "--time-limit", "40"]
+    fit = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    assert within(60.0, lambda: n_cycles(out) > 5)
+    os.kill(actors()[0], signal.SIGKILL)
+    before = n_cycles(out)
+    assert within(30.0, lambda: n_cycles(out) > before + 20 and len(actors()) == N_WORKERS), n_cycles(out)
+    cluster.kill_node(cluster.nodes.pop())
+    before = n_cycles(out)
+    cluster.nodes.append(cluster.add_node())
+    _, told = fit.communicate(timeout=200)
+    assert fit.returncode == 0, told
+    assert n_cycles(out) > before + 20
+    # three were lost, and three came back; no row was lost or counted twice
+    assert told.count("is lost") >= 3 and told.count("is back") >= 3, told
+    rows = sum(len(np.load(path)) for path in synthetic.iterdir())
+    assert len(np.load(out / "labels.npy")) == rows
+    with np.load(out / "components.npz") as components:
+        assert components["counts"].sum() == rows
+
+
+def test_a_driver_that_was_killed_is_resumed(cluster, synthetic, by_threads, tmp_path):
+    options = ("--cycles", "40", "--seed", "5")
+    out = tmp_path / "run"
+    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
+    words += ["--workers", str(N_WORKERS), "--out", out, "--no-report", "--checkpoint-every", "0", *options]
+    fit = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    assert within(60.0, lambda: n_cycles(out) > 3)
+    fit.kill()
+    fit.wait()
+    assert n_cycles(out) < 40, "it was too fast to be killed"
+    resumed = run([sys.executable, "-m", "dirigent"], "fit", "--resume", out)
+    assert resumed.returncode == 0, resumed.stderr
+    assert files(out) == files(by_threads(options))
