@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ranks import ENVIRONMENT, mpirun_words
+from ranks import SETTINGS, mpirun_words
 from ray_cluster import RayCluster, processes  # before ray itself
 from transports import within
 
@@ -40,7 +40,7 @@ def engine(request):
 
 def run(words, *more, timeout=300):
     words = [*words, *map(str, more)]
-    return subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(words, env={**os.environ, **SETTINGS}, capture_output=True, text=True, timeout=timeout)
 
 
 def fit(engine, data, out, *options):
@@ -127,7 +127,7 @@ def test_a_file_that_hosts_cannot_read_stops_the_fit_with_place_and_file(name, s
         pytest.importorskip("mpi4py", reason="no wheel of mpi4py for this Python")
         launcher, _, _, *command = mpirun_words(1, *words)
         words = [launcher, "-n", "1", "--wdir", tmp_path, *command, ":", "-n", str(N_WORKERS), "--wdir", synthetic, *command]
-    done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, cwd=tmp_path, env={**os.environ, **SETTINGS}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2, done.stderr
     assert "/proc/self/cwd/rows.npy" in done.stderr
     assert ("rank " if name == "mpi" else "process ") in done.stderr, done.stderr
