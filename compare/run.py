@@ -22,6 +22,8 @@ THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 FEWEST_ROWS = 1000
 # seconds by the clock for every processor second: who sleeps for ever is ended too
 PATIENCE = 10
+# not what a program does to itself
+OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main():
@@ -84,6 +86,8 @@ def compete(contender, about, folder, results, args):
     if outcome["status"] in ("time limit", "memory limit") and n_rows // 10 >= FEWEST_ROWS:
         first = outcome
         outcome = {**attempt(name, folder, n_rows // 10, args), "before": first}
+    if outcome["status"] == "ended from outside":
+        return  # nobody's result: the next run tries again
     record = {"set": about["name"], "contender": name, "told": told, "limit": args.limit, "threads": args.threads, **outcome}
     temporary = stored.with_suffix(".tmp")
     temporary.write_text(json.dumps(record, indent=2), encoding="utf-8")
@@ -106,7 +110,7 @@ def attempt(name, folder, n_rows, args):
                 start_new_session=True,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most)),
             )
-        is_late, usage = wait(process, PATIENCE * args.limit)
+        is_late, code, usage = wait(process, PATIENCE * args.limit)
         said = log.read_text(encoding="utf-8", errors="replace")
         outcome = {"rows": n_rows, "peak_mib": round(usage.ru_maxrss / 1024)}
         if result.exists():
@@ -115,21 +119,24 @@ def attempt(name, folder, n_rows, args):
             outcome |= {"status": "time limit"}
         elif "MemoryError" in said or "Unable to allocate" in said:
             outcome |= {"status": "memory limit"}
+        elif -code in OUTSIDE:
+            outcome |= {"status": "ended from outside"}
         else:
-            outcome |= {"status": "failed", "said": said[-2000:]}
+            outcome |= {"status": "failed", "code": code, "said": said[-2000:]}
     print(outcome["status"], *([f"{outcome['seconds']:.1f} s"] if "seconds" in outcome else []), flush=True)
     return outcome
 
 
 def wait(process, limit):
-    """Whether the process was ended for its time, and what it used."""
+    """Whether the process was ended for its time, its exit code (a signal's number is negative), and what it used."""
     deadline = time.monotonic() + limit
     is_late = False
     while True:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG)
         if ended:
+            code = os.waitstatus_to_exitcode(status)
             # the system ends who has used up its processor time
-            return is_late or os.waitstatus_to_exitcode(status) == -signal.SIGXCPU, usage
+            return is_late or code == -signal.SIGXCPU, code, usage
         if time.monotonic() > deadline and not is_late:
             os.killpg(process.pid, signal.SIGKILL)
             is_late = True

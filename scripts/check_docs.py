@@ -8,6 +8,7 @@ A quotation is a block of Rust after `<!-- quoted: FILE NAME -->`; in FILE it st
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -61,10 +62,11 @@ def problems_of_summary(texts):
 
 
 def quoted(file, name):
-    parts = re.findall(rf"^// begin: {re.escape(name)}\n(.*?)^// end: {re.escape(name)}$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    marks = rf"^ *// begin: {re.escape(name)}\n(.*?)^ *// end: {re.escape(name)}$"
+    parts = re.findall(marks, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     if len(parts) != 1:
         sys.exit(f"{file}: has {len(parts)} parts named {name}, not one")
-    return parts[0]
+    return textwrap.dedent(parts[0])
 
 
 def main():

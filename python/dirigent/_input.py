@@ -47,11 +47,12 @@ def is_files(X: Any) -> TypeGuard[str | os.PathLike[str] | Sequence[str | os.Pat
 
 
 def paths_of(X: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The files; patterns such as `shards/*.npy` are replaced by what they stand for, in order of names."""
+    """The files; patterns such as `shards/*.npy` are replaced by what they stand for, in order of names; addresses of a store stay."""
     items = [X] if isinstance(X, (str, os.PathLike)) else X
     paths: list[str] = []
     for item in (os.fspath(item) for item in items):
-        found = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
+        is_pattern = glob.has_magic(item) and "://" not in item and not os.path.exists(item)
+        found = sorted(glob.glob(item)) if is_pattern else [item]
         if not found:
             raise ValueError(f"{item}: no file has such a name")
         paths.extend(found)

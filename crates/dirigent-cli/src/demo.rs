@@ -57,6 +57,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
         options: &options,
         n_chains: 1,
         point: Point::Argmax,
+        data: None,
     };
     job::run(&job, &run_dir, record, &args.output)
 }

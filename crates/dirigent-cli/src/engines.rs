@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use dirigent::engine::remote::{FileRows, Remote, RowSource, Transport};
+use dirigent::io::is_address;
 use dirigent::method::distributed::Engine;
 use dirigent::rows::worker_rows;
 use dirigent::run_dir::DataRecord;
@@ -147,7 +148,11 @@ fn row_sources(input: &Input, n_workers: usize) -> Result<Vec<RowSource>> {
         let rows = input.rows.all_rows();
         return Ok(parts.map(|part| RowSource::here(&rows.part(part))).collect());
     }
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    // an object's address means the same everywhere
+    let absolute = |path: &Path| match is_address(path) {
+        true => path.to_path_buf(),
+        false => std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
+    };
     let all = FileRows {
         files: input.data.files().iter().map(|file| (absolute(&file.path), file.n_rows)).collect(),
         rows: 0..n_rows,

@@ -152,6 +152,7 @@ impl<'a> Fit<'a> {
             options: &self.options,
             n_chains: self.args.run.chains,
             point: self.args.run.point(),
+            data: Some(&self.input.data),
         }
     }
 
@@ -167,12 +168,12 @@ impl<'a> Fit<'a> {
             return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
         }
         let run_dir = create_run_dir(&self.args.output, self.input.data.name())?;
-        let keeper = if self.options.keeps_checkpoints() && !is_watched {
-            Keeper::begin(run_dir.path(), said, every)?
-        } else {
-            keep::forget(run_dir.path())?;
-            Keeper::none()
-        };
+        if self.options.keeps_checkpoints() && !is_watched {
+            let keeper = Keeper::begin(run_dir.path(), said, every)?;
+            return Ok((run_dir, keeper));
+        }
+        keep::forget(run_dir.path())?;
+        let keeper = if is_watched { Keeper::of_watched_run() } else { Keeper::none() };
         Ok((run_dir, keeper))
     }
 

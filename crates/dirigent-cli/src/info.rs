@@ -28,7 +28,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<()> {
 
 fn describe_data(args: &InfoArgs) -> Result<()> {
     let selection = args.selection.selection();
-    let data = DataSet::open(&args.paths, &selection)?;
+    let data = DataSet::open_with(&args.paths, &selection, &args.storage.storage())?;
     let description = DataDescription {
         data: DataRecord::of(&data, &selection),
         cells: cells(&data),

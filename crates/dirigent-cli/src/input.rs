@@ -1,9 +1,9 @@
 //! What is fitted: rows from files or from memory, with all that is done to them before a model sees them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dirigent::io::labels::read_labels;
-use dirigent::io::{DataSet, MemoryRows, Selection, read_vocabulary};
+use dirigent::io::{DataSet, MemoryRows, Selection, is_address, read_vocabulary};
 use dirigent::model::{ColumnFamily, FamilyName, ModelOptions};
 use dirigent::transform::{Transform, TransformRecord};
 use dirigent::{InputError, Result};
@@ -42,6 +42,10 @@ impl Input {
         let data = open(args, source, &selection, &model_options, console)?;
         let data = with_vocabulary(args, data)?;
         let transform = prepare(args, &data, console)?;
+        if let Some((transform, _)) = &transform {
+            let n_cells = data.n_rows() as u64 * transform.n_columns_out() as u64;
+            args.storage.storage().check_room(8 * n_cells)?;
+        }
         let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
         (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
         let truth = true_labels(args.truth.as_deref(), &data)?;
@@ -63,7 +67,10 @@ fn open(
     console: Console,
 ) -> Result<DataSet> {
     let data = match source {
-        Source::Files => DataSet::open(&args.data, selection)?,
+        Source::Files => {
+            say_what_is_fetched(&args.data, console);
+            DataSet::open_with(&args.data, selection, &args.storage.storage())?
+        }
         Source::Memory(parts, names) => DataSet::of_memory(parts, names, selection)?,
     };
     let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
@@ -83,6 +90,15 @@ fn open(
         ));
     }
     Ok(data)
+}
+
+/// What comes over a network may take its time.
+pub(crate) fn say_what_is_fetched(paths: &[PathBuf], console: Console) {
+    for path in paths.iter().filter(|path| is_address(path)) {
+        // what follows may be a secret
+        let shown = path.to_string_lossy();
+        console.say(format_args!("fetching {}, unless it is in the cache", shown.split('?').next().unwrap_or(&shown)));
+    }
 }
 
 /// The rows, with the words of `--vocab` as the names of their columns.

@@ -1,15 +1,16 @@
 //! One run, from a resolved model to a finished run folder: what `fit` and `demo` share.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dirigent::checkpoint::Saved;
 use dirigent::checkpoint::folder::Files;
 use dirigent::interrupt::Interrupt;
-use dirigent::io::FittedColumns;
+use dirigent::io::{DataSet, FittedColumns};
 use dirigent::method::best::BestState;
 use dirigent::method::cgs::{self, Draws, Observer};
 use dirigent::method::chains::{self, ChainsOutcome, Diagnostics};
+use dirigent::method::last_state::LastState;
 use dirigent::method::{MethodOptions, advice};
 use dirigent::metrics;
 use dirigent::model::Model;
@@ -33,6 +34,9 @@ use crate::progress::Progress;
 use crate::report;
 use crate::watch::Watch;
 
+/// How often it is looked whether somebody has changed the data: there may be many files.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+
 /// What is fitted, and how.
 pub(crate) struct Job<'a> {
     pub(crate) shard: &'a Shard,
@@ -45,6 +49,15 @@ pub(crate) struct Job<'a> {
     pub(crate) options: &'a MethodOptions,
     pub(crate) n_chains: u16,
     pub(crate) point: Point,
+    /// Where the rows came from, if from files.
+    pub(crate) data: Option<&'a DataSet>,
+}
+
+impl Job<'_> {
+    /// What is fitted must stay what it was.
+    fn check_data(&self) -> Result<()> {
+        self.data.map_or(Ok(()), DataSet::check_unchanged)
+    }
 }
 
 /// What is told of a run that has ended well.
@@ -129,9 +142,12 @@ fn fill(
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
     let seconds = recorder.seconds();
     recorder.progress.finish();
+    if outcome.is_ok() {
+        job.check_data()?;
+    }
     let mut outcome = match (outcome, &recorder.last) {
         (Ok(outcome), _) => outcome,
-        (Err(Error::Interrupted), Some(last)) => last.outcome(job, recorder.n_draws),
+        (Err(Error::Interrupted), Some(last)) => concluded(job, last, recorder.n_draws),
         (Err(error), _) => {
             if recorder.keeper.has_checkpoint() {
                 recorder.draws.map(NpyWriter::leave).transpose()?;
@@ -184,6 +200,7 @@ fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {
 
 /// Puts on disk and on the terminal what the chain reports.
 struct Recorder<'a> {
+    job: &'a Job<'a>,
     trace: TraceWriter,
     draws: Option<NpyWriter<i32>>,
     n_rows: usize,
@@ -194,14 +211,18 @@ struct Recorder<'a> {
     watcher: Option<Watcher<'a>>,
     /// The last state, where somebody watches: what is left when the run is interrupted.
     last: Option<LastState>,
+    /// Whether it must be looked at after every cycle, because the method cannot tell it when it is interrupted.
+    keeps_last: bool,
     began: Instant,
+    /// At the files of the data.
+    last_look: Instant,
     seconds_before: f64,
 }
 
 impl<'a> Recorder<'a> {
     /// Begins the files of a run, or goes on with them.
     fn new(
-        job: &Job<'_>,
+        job: &'a Job<'a>,
         run_dir: &RunDir,
         output: &OutputArgs,
         keeper: &'a mut Keeper,
@@ -223,6 +244,8 @@ impl<'a> Recorder<'a> {
         };
         let best = (job.point == Point::Best).then(|| BestState::new(job.options, n_rows));
         Ok(Self {
+            job,
+            keeps_last: watcher.is_some() && !job.options.offers_last_state(),
             trace,
             draws,
             n_rows,
@@ -233,6 +256,7 @@ impl<'a> Recorder<'a> {
             watcher,
             last: None,
             began: Instant::now(),
+            last_look: Instant::now(),
             seconds_before: files.seconds,
         })
     }
@@ -244,6 +268,10 @@ impl<'a> Recorder<'a> {
 
 impl Observer for Recorder<'_> {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
+        if self.last_look.elapsed() >= BETWEEN_LOOKS {
+            self.job.check_data()?;
+            self.last_look = Instant::now();
+        }
         self.progress.on_cycle(info);
         self.trace.write(info)?;
         self.watcher.as_mut().map_or(Ok(()), |watcher| (watcher.on_cycle)(info))
@@ -255,7 +283,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn watches_states(&self) -> bool {
-        self.best.is_some() || self.watcher.is_some()
+        self.best.is_some() || self.keeps_last
     }
 
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
@@ -263,7 +291,7 @@ impl Observer for Recorder<'_> {
             best.look(info, state);
         }
         // in the first cycles only a sample of the rows may have labels
-        if self.watcher.is_some() && info.n_rows == self.n_rows as u64 {
+        if self.keeps_last && info.n_rows == self.n_rows as u64 {
             self.last = Some(LastState { labels: state(), alpha: info.alpha, cycle: info.cycle });
         }
     }
@@ -281,6 +309,11 @@ impl Observer for Recorder<'_> {
     }
 
     fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+        // keeps no checkpoints, so this is where it was interrupted
+        if self.watcher.is_some() && !self.keeps_last {
+            self.last = LastState::of(self.job.shard, self.job.options, &saved)?;
+            return Ok(());
+        }
         self.draws.as_mut().map_or(Ok(()), NpyWriter::sync)?;
         let trace_bytes = self.trace.sync()?;
         let files = Files { trace_bytes, n_draws: self.n_draws, best: self.best.clone(), seconds: self.seconds() };
@@ -292,20 +325,11 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// The state after a cycle, of all rows.
-struct LastState {
-    labels: Vec<u32>,
-    alpha: f64,
-    cycle: u64,
-}
-
-impl LastState {
-    /// What the run would have left behind, had this been its last cycle.
-    fn outcome(&self, job: &Job<'_>, n_draws: usize) -> ChainsOutcome {
-        let labels = numbered_by_size(&self.labels).0;
-        let best = cgs::conclude(job.shard, job.model, job.options.kernel(), self.alpha, &labels, self.cycle);
-        ChainsOutcome { best, totals: None, n_draws, diagnostics: None }
-    }
+/// What the run would have left behind, had this been its last cycle.
+fn concluded(job: &Job<'_>, last: &LastState, n_draws: usize) -> ChainsOutcome {
+    let labels = numbered_by_size(&last.labels).0;
+    let best = cgs::conclude(job.shard, job.model, job.options.kernel(), last.alpha, &labels, last.cycle);
+    ChainsOutcome { best, totals: None, n_draws, diagnostics: None }
 }
 
 /// What is said when a signal has ended the run.

@@ -37,8 +37,13 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// For a run that keeps nothing, and that a signal ends as it ends any command.
+    /// For a run that keeps nothing. A signal ends it all the same at the next border or earlier, so that its record says how it ended.
     pub(crate) fn none() -> Self {
+        Self { interrupt: signals::watch(), ..Self::of_watched_run() }
+    }
+
+    /// For a run that another program watches: it keeps nothing, and signals are that program's.
+    pub(crate) fn of_watched_run() -> Self {
         let (apart, interrupt) = (Duration::MAX, Interrupt::new());
         Self { folder: None, _lock: None, apart, last: Instant::now(), interrupt, resumed: None }
     }

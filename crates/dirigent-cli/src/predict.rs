@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::args::{PredictArgs, PredictOutputArgs};
 use crate::console::{Console, grouped};
+use crate::input::say_what_is_fetched;
 
 /// Rows that are predicted together.
 const BLOCK: usize = 1 << 17;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
         fitted.columns.selection.header = header.library();
     }
     let console = args.output.console();
-    let data = open(&fitted, &args.data, console)?;
+    let data = open(&fitted, args, console)?;
     let cores = || available_parallelism().map_or(1, |cores| cores.get());
     let n_threads = args.threads.map_or_else(cores, |threads| threads as usize).min(data.n_rows());
     let mut job = Job {
@@ -51,8 +52,9 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
 }
 
 /// The rows with the columns of the fit.
-fn open(fitted: &FittedModel, paths: &[PathBuf], console: Console) -> Result<DataSet> {
-    let (data, notes) = fitted.columns.open(paths)?;
+fn open(fitted: &FittedModel, args: &PredictArgs, console: Console) -> Result<DataSet> {
+    say_what_is_fetched(&args.data, console);
+    let (data, notes) = fitted.columns.open(&args.data, &args.storage.storage())?;
     let (rows, components) = (grouped(data.n_rows() as u64), grouped(fitted.components.len() as u64));
     console.say(format_args!("data: {} ({rows} rows), model: {components} components", data.name()));
     notes.iter().for_each(|note| console.say(note));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, value_parser};
+use dirigent::io::is_address;
 use dirigent::{InputError, Result};
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +19,11 @@ pub(crate) struct Said {
 }
 
 /// What may be said anew when a run goes on: where the data is, where and how fast it runs, and how long.
-const MAY_CHANGE: [&str; 10] = [
+const MAY_CHANGE: [&str; 13] = [
     "data",
+    "cache_dir",
+    "spill",
+    "memory",
     "workers",
     "threads",
     "engine",
@@ -105,7 +109,7 @@ fn is_of_command(arg: &Arg) -> bool {
 
 /// A value as it can be said again from any folder.
 fn text_of(arg: &Arg, raw: &OsStr) -> String {
-    let is_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id();
+    let is_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id() && !is_address(Path::new(raw));
     let absolute = is_path.then(|| std::path::absolute(Path::new(raw)).ok()).flatten();
     absolute.map_or_else(|| raw.to_string_lossy().into_owned(), |path| path.to_string_lossy().into_owned())
 }

@@ -1,6 +1,9 @@
 //! The conservation law over random schedules: reordering, loss, doubles, crashes and returns, nonsense, joins, a lost coordinator, merges and splits.
 //! After every event the pool equals the labels of each shard's last absorbed push; at rest it equals the live labels.
 
+#[path = "conservation/soak.rs"]
+mod soak;
+
 use dirigent::Result;
 use dirigent::consolidate::ShardId;
 use dirigent::engine::Driver;

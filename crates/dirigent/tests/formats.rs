@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use dirigent::InputError;
-use dirigent::io::{DataSet, FittedColumns, Selection, read_labels};
+use dirigent::io::{DataSet, FittedColumns, Selection, Storage, read_labels};
 use dirigent::rows::Row;
 
 fn path(name: &str) -> PathBuf {
@@ -167,7 +167,7 @@ fn a_fit_finds_its_columns_again() {
         levels: Vec::new(),
         numbered_from_zero,
     };
-    let open_fitted = |columns: &FittedColumns, file: &str| columns.open(&[path(file)]).unwrap();
+    let open_fitted = |columns: &FittedColumns, file: &str| columns.open(&[path(file)], &Storage::default()).unwrap();
     // of 20 columns the file has only the first 12
     let (data, _) = open_fitted(&fitted(20, None, false), "counts.svm");
     assert_eq!((data.n_columns(), bits(&data)), (20, bits(&open(&["docword.counts.txt"], &Selection::default()))));
@@ -175,7 +175,7 @@ fn a_fit_finds_its_columns_again() {
     let (shifted, _) = open_fitted(&fitted(13, None, true), "counts.svm");
     let one_more = |row: &Vec<(usize, u64)>| row.iter().map(|&(word, count)| (word + 1, count)).collect::<Vec<_>>();
     assert_eq!(bits(&shifted), bits(&data).iter().map(one_more).collect::<Vec<_>>());
-    assert!(fitted(5, None, false).open(&[path("counts.svm")]).is_err());
+    assert!(fitted(5, None, false).open(&[path("counts.svm")], &Storage::default()).is_err());
     let (data, notes) = open_fitted(&fitted(2, Some(names(&["gap", "x"])), false), "mixed_groups.parquet");
     let selection = Selection { columns: Some(names(&["gap", "x"])), ..Selection::default() };
     assert_same(&data, &open(&["mixed.csv"], &selection), "by name");

@@ -8,7 +8,7 @@ use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName
 use dirigent::run_dir::Point;
 use dirigent::transform::TransformOptions;
 
-use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
+use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, StorageArgs};
 
 /// Fit a model to data and write labels, trace and settings to a run folder.
 ///
@@ -27,7 +27,7 @@ use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs};
 Exit code 0: done, 1: the run failed, 2: wrong usage or input.")]
 pub(crate) struct FitArgs {
     /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
-    /// are one set, in the given order
+    /// are one set, in the given order; also at s3://, gs://, az:// and https:// addresses
     #[arg(required_unless_present = "resume", value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
@@ -49,6 +49,8 @@ pub(crate) struct FitArgs {
     /// Divide each row by its length, after all else: for --family vmf
     #[arg(long, help_heading = "Data")]
     normalize: bool,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]

@@ -9,6 +9,7 @@ mod predict;
 mod report;
 mod reproduce;
 mod shell;
+mod storage;
 mod synth;
 
 use std::ffi::OsString;
@@ -27,6 +28,7 @@ pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
+pub(crate) use self::storage::StorageArgs;
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 
 use crate::console::{Console, Talk};
@@ -163,11 +165,13 @@ pub(crate) struct EvalArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dirigent info measurements.csv\n  dirigent info runs/measurements-1 --json")]
 pub(crate) struct InfoArgs {
-    /// Data as for fit: files of any format, a folder or a pattern; or one run folder
+    /// Data as for fit: files of any format, a folder, a pattern or an address; or one run folder
     #[arg(required = true, value_name = "DATA|RUN")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
     /// Print one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

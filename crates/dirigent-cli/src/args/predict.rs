@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-use super::HeaderArg;
+use super::{HeaderArg, StorageArgs};
 use crate::console::{Console, Talk};
 
 /// Label rows with the model of a run, rows of the fit or new ones.
@@ -20,7 +20,7 @@ pub(crate) struct PredictArgs {
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
     /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
-    /// are one set, in the given order
+    /// are one set, in the given order; also at s3://, gs://, az:// and https:// addresses
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]
@@ -29,6 +29,8 @@ pub(crate) struct PredictArgs {
     /// The number of threads; it never changes what is predicted [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
     #[command(flatten)]
     pub(crate) output: PredictOutputArgs,
 }

@@ -89,3 +89,50 @@ fn a_pattern_that_fits_nothing_and_an_address_are_refused() {
     place.refused("fit none-*.csv", &["no file fits the pattern"]);
     place.refused("info s3://bucket/x.parquet", &["s3:// address"]);
 }
+
+#[test]
+fn a_table_in_a_file_is_fitted_as_one_in_memory() {
+    let place = with_files(&["vectors.parquet", "mixed_groups.parquet"]);
+    for data in ["vectors.parquet", "mixed_groups.parquet"] {
+        place.ok(&format!("fit {data} {FIT} --spill never"));
+        let expected = place.read("run/labels.npy");
+        for options in ["--spill always", "--memory 100", "--spill auto"] {
+            place.ok(&format!("fit {data} {FIT} --cache-dir cache {options}"));
+            assert_eq!(place.read("run/labels.npy"), expected, "{data} {options}");
+        }
+        assert_eq!(fs::read_dir(place.path("cache/spill")).unwrap().count(), 0, "nothing is left behind");
+        let refused = format!("fit {data} {FIT} --spill never --memory 100");
+        place.refused(&refused, &[data, "needs 0.0 GiB of memory", "--memory"]);
+    }
+    place.refused("info vectors.parquet --memory 8X", &["expected bytes"]);
+}
+
+#[cfg(feature = "object-store")]
+#[test]
+fn objects_of_a_store_are_fitted_as_files_are() {
+    let place = with_files(&["counts_part1.svm", "counts_part2.svm"]);
+    place.ok(&format!("fit counts_part1.svm counts_part2.svm {FIT}"));
+    let expected = place.read("run/labels.npy");
+    let address = format!("file://{}", place.path("").display());
+    let address = address.trim_end_matches('/');
+    for data in [format!("{address}/counts_part*.svm"), format!("{address}/counts_part1.svm counts_part2.svm")] {
+        let fit = place.ok(&format!("fit {data} {FIT} --cache-dir cache --checkpoint-every 0"));
+        assert!(fit.stderr.contains(&format!("fetching {address}/counts_part")), "{}", fit.stderr);
+        assert_eq!(place.read("run/labels.npy"), expected, "{data}");
+        let record = place.json("run/run.json");
+        assert_eq!(record["data"]["files"][0]["path"], format!("{address}/counts_part1.svm"));
+        place.ok("fit --resume run --cycles 5");
+    }
+    place.ok(&format!("info {address}/counts_part1.svm --cache-dir cache"));
+    place.refused(&format!("predict run {address}/none.svm --cache-dir cache"), &["none.svm", "no such object"]);
+}
+
+#[cfg(not(feature = "object-store"))]
+#[test]
+fn an_address_needs_another_build_and_says_which() {
+    let place = Place::new();
+    for command in ["fit", "info"] {
+        let asked = format!("{command} s3://bucket/x.npy");
+        place.refused(&asked, &["s3://bucket/x.npy: found a s3:// address", "--features object-store"]);
+    }
+}

@@ -6,6 +6,7 @@ mod distributed;
 mod draws;
 mod endings;
 mod eval;
+mod faults;
 mod fit;
 mod info_and_demo;
 mod inputs;

@@ -23,7 +23,7 @@ struct Left {
 
 impl Place {
     /// Points of the plane in twenty clusters.
-    fn with_points(rows: usize) -> Self {
+    pub(crate) fn with_points(rows: usize) -> Self {
         let place = Self::new();
         place.ok(&format!("synth synthetic --rows {rows} --clusters 20 --out set"));
         place
@@ -52,14 +52,14 @@ impl Place {
         }
     }
 
-    fn start(&self, arguments: &str) -> Child {
+    pub(crate) fn start(&self, arguments: &str) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dirigent"));
         command.args(arguments.split_whitespace()).current_dir(self.path(""));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Waits until a run has told of so many cycles.
-    fn wait_for_cycles(&self, run: &str, n_cycles: usize) {
+    pub(crate) fn wait_for_cycles(&self, run: &str, n_cycles: usize) {
         let began = Instant::now();
         let trace = self.path(format!("{run}/trace.csv"));
         while fs::read_to_string(&trace).map_or(0, |text| text.lines().count()) <= n_cycles {
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-fn ended(child: Child) -> Ended {
+pub(crate) fn ended(child: Child) -> Ended {
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }

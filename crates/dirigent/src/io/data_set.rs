@@ -16,6 +16,7 @@ use crate::rows::{Row, Shard, Table};
 use crate::transform::Transform;
 
 use super::labels::Truth;
+use super::stamps::Stamp;
 use super::{Format, source};
 
 pub(crate) use opening::Loaded;
@@ -33,6 +34,8 @@ pub struct DataSet {
     levels: Vec<Option<Vec<String>>>,
     truth: Option<Truth>,
     numbered_from_zero: bool,
+    /// The files that are mapped.
+    stamps: Vec<Stamp>,
 }
 
 /// A file that rows came from.
@@ -52,7 +55,17 @@ pub struct DataFile {
 impl DataSet {
     fn without_rows(name: String) -> Self {
         let (files, tables, missing, levels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { name, files, tables, column_names: None, missing, levels, truth: None, numbered_from_zero: false }
+        Self {
+            name,
+            files,
+            tables,
+            column_names: None,
+            missing,
+            levels,
+            truth: None,
+            numbered_from_zero: false,
+            stamps: Vec::new(),
+        }
     }
 
     /// A short name, for the run folder: that of the first file without folder and extensions.
@@ -187,6 +200,11 @@ impl DataSet {
     /// The files that the rows came from; none for data in memory.
     pub fn files(&self) -> &[DataFile] {
         &self.files
+    }
+
+    /// Notices whether a file that is mapped was changed since it was opened, by its length and date.
+    pub fn check_unchanged(&self) -> Result<()> {
+        Ok(self.stamps.iter().try_for_each(Stamp::check)?)
     }
 
     /// A short digest of shape and contents, the same however the rows are spread over files. Not proof against forgery.

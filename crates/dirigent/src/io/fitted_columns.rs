@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
 use super::selection::{ColumnNames, Header, Selection};
-use super::{DataSet, Format, delimited, format, matrix_market, npy, npz, parquet, source};
+use super::{DataSet, Format, Storage, delimited, format, matrix_market, npy, npz, parquet, source};
 use crate::error::{InputError, Result};
 
 /// The columns a model was fitted to.
@@ -36,16 +36,17 @@ const SHOWN: usize = 20;
 impl FittedColumns {
     /// Opens files, in the given order, with the columns of the fit. The same text is the same level; a text that the fit has not seen is
     /// a missing cell. Also returns what there is to say about that.
-    pub fn open(&self, paths: &[PathBuf]) -> Result<(DataSet, Vec<String>)> {
+    pub fn open(&self, paths: &[PathBuf], storage: &Storage) -> Result<(DataSet, Vec<String>)> {
+        let files = format::expand(paths, storage)?;
         let (mut selection, mut notes) = (Selection::default(), Vec::new());
         let header = self.selection.header;
-        if let Some(file) = format::expand(paths)?.first()
-            && let Some(columns) = columns_of(file, header)?
+        if let Some(found) = files.first()
+            && let Some(columns) = columns_of(&found.file, header).map_err(|error| found.rename(error))?
         {
-            (selection, notes) = self.find(file, columns)?;
+            (selection, notes) = self.find(&found.name, columns)?;
         }
         let mut columns = Columns::of_fit(self.n_columns, &self.levels, self.numbered_from_zero);
-        let data = DataSet::open_with(paths, &Selection { header, ..selection }, &mut columns)?;
+        let data = DataSet::open_files(paths, &files, &Selection { header, ..selection }, &mut columns, storage)?;
         notes.extend(columns.unknown_levels());
         if data.n_columns() != self.n_columns {
             return Err(self.wrong_count(&paths[0], data.n_columns()).into());
@@ -163,7 +164,7 @@ mod tests {
 
     fn open(columns: &FittedColumns, name: &str, contents: impl AsRef<[u8]>) -> Result<(Vec<Vec<f64>>, Vec<String>)> {
         let files = Files::new();
-        let (data, notes) = columns.open(&[files.write(name, contents)])?;
+        let (data, notes) = columns.open(&[files.write(name, contents)], &Storage::default())?;
         Ok((rows(&data), notes))
     }
 

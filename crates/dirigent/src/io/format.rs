@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::address::{Address, PATTERN};
+use super::remote::{self, Found};
+use super::storage::Storage;
 use crate::error::{InputError, Result};
 
 const SUPPORTED: &str = "supported are .npy, .csv, .tsv, .svm (.libsvm, .svmlight), .mtx and docword*.txt, each also with .gz, and .parquet \
@@ -13,8 +16,6 @@ const SUPPORTED: &str = "supported are .npy, .csv, .tsv, .svm (.libsvm, .svmligh
 /// What the name of a data set goes without, from the end.
 const EXTENSIONS: [&str; 11] =
     [".gz", ".npy", ".csv", ".tsv", ".txt", ".parquet", ".npz", ".mtx", ".svm", ".libsvm", ".svmlight"];
-/// The letters that make a pattern of a name.
-const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// How a file holds its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -87,23 +88,29 @@ pub(crate) fn data_name(path: &Path) -> String {
     if stem.is_empty() { "data".into() } else { stem.into() }
 }
 
-/// The files that the paths stand for: of a folder its data files, of a pattern the files that it fits, each in order of their names.
-pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// The files that the paths stand for: of a folder its data files, of a pattern the files that it fits, each in order of their names. Objects
+/// of a store are fetched.
+pub(crate) fn expand(paths: &[PathBuf], storage: &Storage) -> Result<Vec<Found>> {
     let mut files = Vec::new();
     for path in paths {
-        // a name may have such letters in it
-        if is_pattern(path) && !path.exists() {
-            for path in matches(path)? {
-                files.extend(if path.is_dir() { data_files(&path)? } else { vec![path] });
-            }
-        } else if path.is_dir() {
-            files.extend(data_files(path)?);
-        } else {
-            check_no_address(path)?;
-            files.push(path.clone());
+        match Address::of(path) {
+            Some(address) if !path.exists() => files.extend(remote::fetch(path, address, storage)?),
+            _ => files.extend(files_at(path)?.into_iter().map(Found::here)),
         }
     }
     Ok(files)
+}
+
+fn files_at(path: &Path) -> Result<Vec<PathBuf>> {
+    // a name may have such letters in it
+    if is_pattern(path) && !path.exists() {
+        let mut files = Vec::new();
+        for path in matches(path)? {
+            files.extend(if path.is_dir() { data_files(&path)? } else { vec![path] });
+        }
+        return Ok(files);
+    }
+    if path.is_dir() { data_files(path) } else { Ok(vec![path.to_path_buf()]) }
 }
 
 fn is_pattern(path: &Path) -> bool {
@@ -128,24 +135,12 @@ fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// An address is no file.
-fn check_no_address(path: &Path) -> Result<(), InputError> {
-    match path.to_str().and_then(|text| text.split_once("://")) {
-        Some((scheme, _)) if !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-            let error = InputError::in_file(path, format!("found a {scheme}:// address, expected a file"));
-            Err(error.hint("download it first, or mount the store as a folder"))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn data_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error| InputError::in_file(folder, format!("the folder cannot be read: {error}"));
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let hidden = lowercase_name(&path).starts_with('.');
-        if !hidden && path.is_file() && Format::of_path(&path).is_ok() {
+        if path.is_file() && is_data_file(&path) {
             files.push(path);
         }
     }
@@ -154,6 +149,11 @@ fn data_files(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Whether a file of a folder is one of its data files, by its name.
+pub(crate) fn is_data_file(path: &Path) -> bool {
+    !lowercase_name(path).starts_with('.') && Format::of_path(path).is_ok()
 }
 
 fn lowercase_name(path: &Path) -> String {
@@ -167,6 +167,11 @@ fn unknown(path: &Path, problem: &str) -> crate::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        let found = super::expand(paths, &Storage::default())?;
+        Ok(found.into_iter().map(|found| found.file).collect())
+    }
 
     #[test]
     fn the_name_tells_the_format() {
@@ -225,6 +230,11 @@ mod tests {
         };
         refused("none-*.csv", "no file fits the pattern");
         refused("a***.csv", "is no pattern");
-        assert!(expand(&["s3://bucket/x.npy".into()]).unwrap_err().to_string().contains("found a s3:// address"));
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_fetched_is_refused() {
+        let error = expand(&["ftp://host/x.npy".into()]).unwrap_err();
+        assert!(error.to_string().contains("found a ftp:// address") && error.hint().is_some(), "{error}");
     }
 }

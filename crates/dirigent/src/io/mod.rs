@@ -3,6 +3,7 @@
 //! [`DataSet::open`] is the door. Each format has a module of its own that turns one file into a
 //! [`Table`](crate::rows::Table); none trusts a length that the file merely claims.
 
+mod address;
 mod cells;
 mod columns;
 mod data_set;
@@ -17,21 +18,27 @@ pub mod labels;
 mod levels;
 pub mod mapped;
 mod matrix_market;
+mod memory;
 pub(crate) mod npy;
 mod npz;
 mod number;
 mod pairs;
 mod parquet;
 mod records;
+mod remote;
 mod selection;
 pub(crate) mod source;
 mod sparse;
+mod spill;
+mod stamps;
+mod storage;
 mod svmlight;
 pub mod synthetic;
 #[cfg(test)]
 pub(crate) mod test_files;
 mod vocabulary;
 
+pub use address::is_address;
 pub use data_set::{DataFile, DataSet, MemoryColumn, MemoryRows};
 pub use draws::read_draws;
 pub use fitted_columns::FittedColumns;
@@ -39,4 +46,5 @@ pub use format::Format;
 pub use labels::{Truth, read_labels};
 pub use pairs::{RowPair, read_pairs};
 pub use selection::{Header, Selection};
+pub use storage::{Spill, Storage};
 pub use vocabulary::read_vocabulary;

@@ -87,6 +87,13 @@ pub struct Earlier {
     heard: Vec<Vec<Heard>>,
 }
 
+impl Earlier {
+    /// The best outcome of the chains that have ended.
+    pub fn best(&self) -> Option<&Outcome> {
+        self.best.as_ref()
+    }
+}
+
 /// Runs `n_chains` chains, at least one, over all rows.
 pub fn run(
     rows: &Shard,

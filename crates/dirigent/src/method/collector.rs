@@ -23,6 +23,8 @@ pub(super) struct Watching {
     pub(super) chain: u16,
     pub(super) draws: Option<Draws>,
     pub(super) time_limit: Option<f64>,
+    /// Whether workers show their labels after every cycle.
+    pub(super) shows_labels: bool,
 }
 
 /// Collects what is only looked at.
@@ -40,8 +42,11 @@ pub(super) struct Collector<'a> {
     state: Vec<Option<ComponentId>>,
     /// The most probable component of each row and its probability, as last shown.
     assigned: Vec<Option<(ComponentId, f32)>>,
-    /// A cycle whose labels are still to come.
+    shows_labels: bool,
+    /// The cycle that was reported last: its labels are still to come.
     pending: Option<CycleInfo>,
+    /// Whether it was passed on all the same, because no labels will come.
+    is_passed_on: bool,
     last: Option<CycleInfo>,
     interrupt: Interrupt,
     /// What was counted before, where the run goes on from a checkpoint, until the engine asks.
@@ -76,7 +81,9 @@ impl<'a> Collector<'a> {
             observer,
             state: vec![None; n_rows],
             assigned: vec![None; n_rows],
+            shows_labels: watching.shows_labels,
             pending: None,
+            is_passed_on: false,
             last: None,
             interrupt,
             totals_before: None,
@@ -86,14 +93,21 @@ impl<'a> Collector<'a> {
 
     /// Goes on from a border; the workers' states are left over.
     pub(super) fn resume(&mut self, saved: NodesState) -> Vec<Vec<u8>> {
-        self.pending = saved.pending;
+        // a checkpoint is taken after what could be passed on was
+        (self.pending, self.is_passed_on) = (saved.pending, !self.shows_labels);
         (self.totals_before, self.goes_on) = (Some(saved.totals), true);
         saved.workers
     }
 
-    /// Passes on the cycle whose labels have come by now.
-    fn pass_on(&mut self) -> Result<()> {
-        let Some(mut info) = self.pending.take() else { return Ok(()) };
+    /// Passes on the cycle whose labels have come by now, unless it was.
+    fn close_pending(&mut self) -> Result<()> {
+        let Some(info) = self.pending.take() else { return Ok(()) };
+        let info = if std::mem::take(&mut self.is_passed_on) { info } else { self.pass_on(info)? };
+        self.last = Some(info);
+        Ok(())
+    }
+
+    fn pass_on(&mut self, mut info: CycleInfo) -> Result<CycleInfo> {
         // rows of workers that are away, or have not yet swept, count as one group of their own
         let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
         if self.truth.is_some() || is_kept {
@@ -106,8 +120,7 @@ impl<'a> Collector<'a> {
         self.observer.on_cycle(&info)?;
         let state = &self.state;
         self.observer.on_state(&info, &|| numbered_by_size(state));
-        self.last = Some(info);
-        Ok(())
+        Ok(info)
     }
 
     /// Takes in the labels of these rows.
@@ -129,7 +142,7 @@ impl<'a> Collector<'a> {
 
     /// What came out but for the components' statistics, and the ids of the components in the order of their numbers.
     pub(super) fn finish(mut self) -> Result<(Outcome, Vec<ComponentId>)> {
-        self.pass_on()?;
+        self.close_pending()?;
         let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
         if missing > 0 {
             let problem = format!("{missing} rows have no label: their workers were lost and did not return");
@@ -168,9 +181,14 @@ impl<'a> Collector<'a> {
 
 impl Driver for Collector<'_> {
     fn on_report(&mut self, info: CycleInfo) -> Result<()> {
-        self.pass_on()?;
+        self.close_pending()?;
         self.ending.set(self.ending.get().or(info.ending));
-        self.pending = Some(CycleInfo { chain: self.chain + 1, ending: self.ending.get(), ..info });
+        let mut info = CycleInfo { chain: self.chain + 1, ending: self.ending.get(), ..info };
+        if !self.shows_labels {
+            info = self.pass_on(info)?;
+            self.is_passed_on = true;
+        }
+        self.pending = Some(info);
         Ok(())
     }
 
@@ -217,7 +235,7 @@ impl Driver for Collector<'_> {
 }
 
 /// Components numbered by falling size, ties by id.
-fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
+pub(super) fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
     let mut sizes = HashMap::new();
     for id in state {
         *sizes.entry(*id).or_insert(0u64) += 1;

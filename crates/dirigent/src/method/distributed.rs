@@ -98,7 +98,12 @@ pub fn run(
     let saved = saved_nodes(observer.take_saved())?;
     let has_other_workers = saved.as_ref().is_some_and(|saved| saved.workers.len() != shards.len());
     let saved = saved.map(|saved| dealt_to(shards, saved, &options.draws)).transpose()?;
-    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let watching = Watching {
+        chain: options.coordinator.chain,
+        draws: options.draws,
+        time_limit: options.time_limit,
+        shows_labels: coordinator_options.shows_labels,
+    };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let crew = Crew {
         shards,

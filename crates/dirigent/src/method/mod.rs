@@ -19,6 +19,7 @@ mod collector;
 mod crew;
 pub mod distributed;
 mod finish;
+pub mod last_state;
 pub mod pilot;
 mod rounds;
 pub mod slice;

@@ -50,7 +50,12 @@ pub(super) fn run(
         ..options.coordinator.clone()
     };
     let interrupt = observer.interrupt();
-    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let watching = Watching {
+        chain: options.coordinator.chain,
+        draws: options.draws,
+        time_limit: options.time_limit,
+        shows_labels: coordinator_options.shows_labels,
+    };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let first_rows = collector.first_rows.clone();
     let crew = Crew {

@@ -48,7 +48,12 @@ pub fn run(
     if let Some(before) = saved.as_ref().map(|saved| saved.workers.len()).filter(|before| *before != shards.len()) {
         return Err(other_workers(before, shards.len(), "the slice sampler").into());
     }
-    let watching = Watching { chain: options.coordinator.chain, draws: options.draws, time_limit: options.time_limit };
+    let watching = Watching {
+        chain: options.coordinator.chain,
+        draws: options.draws,
+        time_limit: options.time_limit,
+        shows_labels: coordinator_options.shows_labels,
+    };
     let mut collector = Collector::new(shards, watching, truth, observer);
     let crew = Crew {
         shards,

@@ -3,9 +3,9 @@
 //!
 //! For tests, of this crate and of engines elsewhere. A [`Witness`] looks at the nodes after every event and remembers the labels of each push.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Coordinator, RowLabel, Worker};
+use super::{Coordinator, Frame, RowLabel, Worker};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::family::Family;
 use crate::halves::Half;
@@ -19,6 +19,8 @@ use crate::stats::{Stats, Sums};
 #[derive(Debug, Default)]
 pub struct Witness {
     labels: HashMap<Stamp, Vec<Option<RowLabel>>>,
+    /// What had been absorbed when changes were last looked at.
+    seen: BTreeMap<ShardId, Stamp>,
 }
 
 impl Witness {
@@ -36,19 +38,7 @@ impl Witness {
             else {
                 continue;
             };
-            let (_, Message::Reply(reply, snapshot)) =
-                decode(reply, Some(plan.model.conjugate().stats_len())).map_err(|error| error.to_string())?
-            else {
-                return Err("a stored reply is something else".to_owned());
-            };
-            let moved: HashMap<(PieceName, Half), Place> =
-                reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
-            let labels = self.labels.get(&stamp).ok_or_else(|| format!("{stamp:?} was absorbed but never pushed"))?;
-            let named: Vec<Option<Place>> = labels
-                .iter()
-                .map(|label| label.as_ref().and_then(|label| translate(label, &moved, &snapshot)))
-                .collect();
-            let recomputed = recompute(&plan.model, shard, &named);
+            let recomputed = self.by_labels(&plan.model, stamp, reply, shard)?;
             self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
         }
         for shard in (0..workers.len()).filter(|&shard| workers[shard].is_none()) {
@@ -57,6 +47,67 @@ impl Witness {
             }
         }
         self.check_totals(coordinator, &totals)
+    }
+
+    /// What the labels of a push say after its answer.
+    fn by_labels(
+        &self,
+        model: &Model,
+        stamp: Stamp,
+        reply: &Frame,
+        shard: &Shard,
+    ) -> Result<BTreeMap<(ComponentId, Half), Stats>, String> {
+        let (_, Message::Reply(reply, snapshot)) =
+            decode(reply, Some(model.conjugate().stats_len())).map_err(|error| error.to_string())?
+        else {
+            return Err("a stored reply is something else".to_owned());
+        };
+        let moved: HashMap<(PieceName, Half), Place> =
+            reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
+        let labels = self.labels.get(&stamp).ok_or_else(|| format!("{stamp:?} was absorbed but never pushed"))?;
+        let named: Vec<Option<Place>> =
+            labels.iter().map(|label| label.as_ref().and_then(|label| translate(label, &moved, &snapshot))).collect();
+        Ok(recompute(model, shard, &named))
+    }
+
+    /// The same, for runs that are long: a column is looked at when its worker has pushed, the sums when anybody has, and only the labels of the last pushes are kept.
+    /// Not for methods whose coordinator changes the pool of its own accord.
+    pub fn check_changes(&mut self, coordinator: &Coordinator, workers: &[Option<Worker>]) -> Result<(), String> {
+        for worker in workers.iter().flatten() {
+            let stamp = worker.stamp();
+            if !self.labels.contains_key(&stamp) {
+                self.labels.insert(stamp, worker.labels());
+            }
+        }
+        let now: BTreeMap<ShardId, Stamp> = coordinator.absorbed().map(|(stamp, _)| (stamp.shard, stamp)).collect();
+        if now == self.seen {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.seen, now);
+        self.forget_older(workers);
+        let Some(plan) = coordinator.plan() else { return Ok(()) };
+        let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+        for (stamp, reply) in coordinator.absorbed() {
+            let worker = workers.get(stamp.shard as usize).and_then(Option::as_ref);
+            match (worker, reply) {
+                (Some(worker), Some(reply)) if before.get(&stamp.shard) != Some(&stamp) => {
+                    let recomputed = self.by_labels(&plan.model, stamp, reply, worker.shard())?;
+                    self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
+                }
+                _ => {
+                    let pieces = coordinator.pool().pieces_of(stamp.shard);
+                    pieces.for_each(|(_, piece)| add_to(&mut totals, piece.owner, piece.stats.as_ref()));
+                }
+            }
+        }
+        self.check_totals(coordinator, &totals)
+    }
+
+    /// Of each worker the last absorbed push and the one that is under way are kept.
+    fn forget_older(&mut self, workers: &[Option<Worker>]) {
+        let under_way: HashSet<Stamp> = workers.iter().flatten().map(Worker::stamp).collect();
+        let seen = &self.seen;
+        self.labels.retain(|stamp, _| under_way.contains(stamp) || seen.get(&stamp.shard) == Some(stamp));
     }
 
     /// A shard's column of the ledger is what its labels say.

@@ -1,4 +1,4 @@
-//! The rows of a checkpoint dealt anew: for a run that goes on with another number of workers.
+//! The rows of a checkpoint: what they are in, and how they are dealt anew for a run that goes on with another number of workers.
 //!
 //! At a border a worker has not heard yet what its components have become, but the coordinator's answer is in the checkpoint. So each row's component is
 //! known by its id, and rows can be given to anybody. The new workers join with what they are given, as after a loss: halves are forgotten.
@@ -14,21 +14,29 @@ use crate::message::Reply;
 use crate::rows::Shard;
 use crate::sweep::UNASSIGNED;
 
+/// All rows at a border.
+struct Border {
+    /// The component of each; `None` for one that is in none.
+    rows: Vec<Option<ComponentId>>,
+    cycle: u64,
+    alpha: f64,
+    /// Whether all rows take part.
+    is_of_all: bool,
+}
+
+/// The component of each row at the border of a checkpoint; `None` where only a sample of the rows takes part.
+pub fn components_at_border(coordinator: &[u8], workers: &[Vec<u8>]) -> Result<Option<Vec<Option<ComponentId>>>> {
+    let border = Border::read(coordinator, workers)?;
+    Ok(border.is_of_all.then_some(border.rows))
+}
+
 /// The checkpoints of workers of these shards, from those of other workers of the same rows.
 pub fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard]) -> Result<Vec<Vec<u8>>> {
-    let answers = answers(coordinator)?;
-    let mut rows = Vec::new();
-    let (mut cycle, mut alpha) = (0, 1.0);
-    for (worker, checkpoint) in (0..).zip(workers) {
-        let memory = Memory::read(checkpoint, worker)?.ok_or_else(|| unsuited(worker))?;
-        let answer = answers.get(&worker).ok_or_else(|| unsuited(worker))?;
-        if memory.stride != 1 {
-            let problem = "the checkpoint is of the first cycles, which are of a sample of the rows";
-            let hint = "go on with as many workers as before, or start the run anew";
-            return Err(InputError::new(problem).hint(hint).into());
-        }
-        (cycle, alpha) = (memory.cycle, memory.alpha);
-        rows.extend(components(&memory, answer));
+    let Border { rows, cycle, alpha, is_of_all } = Border::read(coordinator, workers)?;
+    if !is_of_all {
+        let problem = "the checkpoint is of the first cycles, which are of a sample of the rows";
+        let hint = "go on with as many workers as before, or start the run anew";
+        return Err(InputError::new(problem).hint(hint).into());
     }
     let n_rows: usize = shards.iter().map(Shard::n_rows).sum();
     if rows.len() != n_rows {
@@ -41,6 +49,21 @@ pub fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard]) -> R
         Memory::encode(&Some(Memory { cycle, alpha, ..of_components(&ids) }))
     };
     Ok(shards.iter().map(deal).collect())
+}
+
+impl Border {
+    fn read(coordinator: &[u8], workers: &[Vec<u8>]) -> Result<Self> {
+        let answers = answers(coordinator)?;
+        let mut border = Self { rows: Vec::new(), cycle: 0, alpha: 1.0, is_of_all: true };
+        for (worker, checkpoint) in (0..).zip(workers) {
+            let memory = Memory::read(checkpoint, worker)?.ok_or_else(|| unsuited(worker))?;
+            let answer = answers.get(&worker).ok_or_else(|| unsuited(worker))?;
+            (border.cycle, border.alpha) = (memory.cycle, memory.alpha);
+            border.is_of_all &= memory.stride == 1;
+            border.rows.extend(components(&memory, answer));
+        }
+        Ok(border)
+    }
 }
 
 /// The component of each row, once the answer has been heard.

@@ -20,7 +20,7 @@ mod worker;
 
 pub use av::{AvCoordinator, AvWorker, AvWorkerOptions};
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
-pub use deal::deal_anew;
+pub use deal::{components_at_border, deal_anew};
 pub use slice::{SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
 pub use spec::{WorkerKind, WorkerSpec, WorkerStart};
 pub use subc::{SubcCoordinator, SubcWorker};

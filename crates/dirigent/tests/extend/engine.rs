@@ -1,7 +1,13 @@
-//! An engine of one's own: one thread, one queue.
+//! An engine of one's own: one thread and one queue; and a transport, which is all that an engine of other machines needs.
 
 use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
+use dirigent::engine::remote::{Delivery, Host, Remote, RowSource, Transport};
 use dirigent::method::cgs::Observer;
 use dirigent::method::distributed::{self, DistributedOptions, DrawsFrom, Engine};
 use dirigent::model::{Alpha, ModelOptions};
@@ -40,11 +46,55 @@ fn run(coordinator: &mut dyn Node, workers: &mut [Box<dyn Node>]) -> Result<Vec<
     }
     if n_running > 0 {
         let problem = format!("nothing is under way, and {n_running} nodes are not done");
-        return Err(Error::Io { doing: "the run".to_owned(), source: std::io::Error::other(problem) });
+        return Err(Error::Io { doing: "the run".to_owned(), source: io::Error::other(problem) });
     }
     Ok(reports)
 }
 // end: engine
+
+// begin: transport
+/// What is sent to a host: a request, and the part of it that all hosts get.
+type Sent = (Vec<u8>, Option<Arc<[u8]>>);
+
+/// A thread for each worker's host and channels between them, where a cluster has machines and sockets.
+struct Channels {
+    requests: Vec<Sender<Sent>>,
+    answers: Receiver<Delivery>,
+}
+
+impl Channels {
+    fn new(n_workers: u32) -> Self {
+        let (answer, answers) = channel();
+        let host = |worker| {
+            let (request, requests) = channel::<Sent>();
+            let answer = answer.clone();
+            thread::spawn(move || {
+                let host = Host::new(format!("thread {worker}"));
+                for (request, shared) in requests {
+                    let answered = host.handle(&request, shared.as_deref());
+                    // nobody listens once the run has ended
+                    let _ = answer.send(Delivery::Answer(worker, answered));
+                }
+            });
+            request
+        };
+        Self { requests: (0..n_workers).map(host).collect(), answers }
+    }
+}
+
+impl Transport for Channels {
+    fn post(&mut self, worker: u32, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()> {
+        self.requests[worker as usize].send((request, shared.cloned())).map_err(|_| Error::Io {
+            doing: format!("cannot reach worker {worker}"),
+            source: io::Error::other("its thread has ended"),
+        })
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Vec<Delivery>> {
+        Ok(self.answers.recv_timeout(wait).into_iter().chain(self.answers.try_iter()).collect())
+    }
+}
+// end: transport
 
 /// Twelve heaps in the plane, for four workers.
 fn shards() -> Vec<Shard> {
@@ -87,6 +137,21 @@ impl Observer for Lines {
     }
 }
 
+/// The cycles of a run on one of the library's engines.
+fn lines(shards: &[Shard], engine: Engine) -> Vec<(u64, f64, usize)> {
+    let options = DistributedOptions {
+        coordinator: options(),
+        draws: None,
+        draws_from: DrawsFrom::Fast,
+        engine,
+        start: None,
+        time_limit: None,
+    };
+    let mut lines = Lines(Vec::new());
+    distributed::run(shards, &options, None, &mut lines).expect("the run ends");
+    lines.0
+}
+
 #[test]
 fn a_queue_gives_the_same_run_as_threads_bit_for_bit() {
     let shards = shards();
@@ -96,18 +161,18 @@ fn a_queue_gives_the_same_run_as_threads_bit_for_bit() {
     let mut workers: Vec<Box<dyn Node>> = (0..).zip(&shards).map(worker).collect();
     let reports = run(&mut coordinator, &mut workers).expect("the run ends");
     let queue: Vec<_> = reports.iter().map(|report| (report.cycle, report.log_joint, report.k)).collect();
-
-    let options = DistributedOptions {
-        coordinator: options(),
-        draws: None,
-        draws_from: DrawsFrom::Fast,
-        engine: Engine::Threads(2),
-        start: None,
-        time_limit: None,
-    };
-    let mut threads = Lines(Vec::new());
-    distributed::run(&shards, &options, None, &mut threads).expect("the run ends");
     assert_eq!(queue.len(), 15);
-    assert_eq!(queue, threads.0);
+    assert_eq!(queue, lines(&shards, Engine::Threads(2)));
     assert!(queue.last().is_some_and(|(_, _, k)| *k >= 10), "{queue:?}");
+}
+
+#[test]
+fn a_transport_gives_the_same_run_as_threads_bit_for_bit() {
+    let shards = shards();
+    // begin: remote
+    let transport = Arc::new(Mutex::new(Channels::new(4)));
+    let rows = shards.iter().map(RowSource::here).collect();
+    let engine = Engine::Remote(Remote::new("channels", transport, rows, None));
+    // end: remote
+    assert_eq!(lines(&shards, engine), lines(&shards, Engine::Threads(2)));
 }

@@ -94,6 +94,9 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
     pub(super) fn run(mut self) -> Result<RunTotals> {
         self.let_compute()?;
         while let Some((at, happening)) = self.agenda.next() {
+            if self.driver.is_interrupted() {
+                return Err(Error::Interrupted);
+            }
             if self.is_void(&happening) {
                 continue;
             }

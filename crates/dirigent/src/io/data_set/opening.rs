@@ -10,8 +10,12 @@ use super::{DataFile, DataSet, is_counts};
 use crate::io::columns::Columns;
 use crate::io::grid::Grid;
 use crate::io::labels::TruthBuilder;
+use crate::io::remote::Found;
 use crate::io::sparse::SparseRows;
-use crate::io::{Format, Selection, delimited, docword, format, matrix_market, npy, npz, parquet, source, svmlight};
+use crate::io::stamps::Stamp;
+use crate::io::{
+    Format, Selection, Storage, delimited, docword, format, matrix_market, npy, npz, parquet, source, svmlight,
+};
 
 /// What a file holds.
 pub(crate) enum Loaded {
@@ -22,6 +26,11 @@ pub(crate) enum Loaded {
 }
 
 impl Loaded {
+    fn is_mapped(&self) -> bool {
+        use Cells::Mapped;
+        matches!(self, Self::Table(Table::F32 { cells: Mapped(_), .. } | Table::F64 { cells: Mapped(_), .. }))
+    }
+
     fn n_rows(&self) -> usize {
         match self {
             Self::Table(table) => table.n_rows(),
@@ -34,11 +43,13 @@ impl Loaded {
 struct Part {
     file: DataFile,
     loaded: Loaded,
+    /// Where the file is mapped.
+    stamp: Option<Stamp>,
 }
 
 impl DataSet {
     /// Opens files, in the given order. A folder stands for its data files in order of their names, a pattern such as `part-*.csv` for the
-    /// files that it fits.
+    /// files that it fits; objects of a store are fetched.
     ///
     /// ```
     /// use dirigent::io::{DataSet, Selection};
@@ -55,22 +66,45 @@ impl DataSet {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(paths: &[PathBuf], selection: &Selection) -> Result<Self> {
-        Self::open_with(paths, selection, &mut Columns::default())
+        Self::open_with(paths, selection, &Storage::default())
     }
 
-    /// The same, where something is known of the columns already.
-    pub(crate) fn open_with(paths: &[PathBuf], selection: &Selection, columns: &mut Columns) -> Result<Self> {
+    /// The same, with what is said about files that are made on the way.
+    pub fn open_with(paths: &[PathBuf], selection: &Selection, storage: &Storage) -> Result<Self> {
+        let files = format::expand(paths, storage)?;
+        Self::open_files(paths, &files, selection, &mut Columns::default(), storage)
+    }
+
+    /// The same, where it is known which files the paths stand for, and perhaps something of the columns.
+    pub(crate) fn open_files(
+        paths: &[PathBuf],
+        files: &[Found],
+        selection: &Selection,
+        columns: &mut Columns,
+        storage: &Storage,
+    ) -> Result<Self> {
         let Some(first) = paths.first() else {
             return Err(InputError::new("no data given").hint("name a file or a folder").into());
         };
+        let read = Self::read(format::data_name(first), files, selection, columns, storage);
+        read.map_err(|error| files.iter().fold(error, |error, found| found.rename(error)))
+    }
+
+    fn read(
+        name: String,
+        files: &[Found],
+        selection: &Selection,
+        columns: &mut Columns,
+        storage: &Storage,
+    ) -> Result<Self> {
         let mut truth = TruthBuilder::default();
         let mut parts = Vec::new();
-        for path in format::expand(paths)? {
-            let part = load(path, selection, columns, &mut truth)?;
+        for found in files {
+            let part = load(found, selection, columns, &mut truth, storage)?;
             check_kind(&parts, &part)?;
             parts.push(part);
         }
-        let mut data = Self::without_rows(format::data_name(first));
+        let mut data = Self::without_rows(name);
         data.settle(parts, columns)?;
         columns.check_levels()?;
         data.truth = selection.label_column.is_some().then(|| truth.finish());
@@ -83,7 +117,8 @@ impl DataSet {
     fn settle(&mut self, parts: Vec<Part>, columns: &mut Columns) -> Result<()> {
         let numbering = Numbering::of(&parts, columns)?;
         self.numbered_from_zero = numbering.from_zero;
-        for Part { file, loaded } in parts {
+        for Part { file, loaded, stamp } in parts {
+            self.stamps.extend(stamp);
             let table = match loaded {
                 Loaded::Table(table) => table,
                 Loaded::Sparse(rows) if numbering.is_counts => {
@@ -98,21 +133,30 @@ impl DataSet {
     }
 }
 
-fn load(path: PathBuf, selection: &Selection, columns: &mut Columns, truth: &mut TruthBuilder) -> Result<Part> {
-    let (_, bytes) = source::open(&path)?;
-    let format = Format::of_path(&path)?;
+fn load(
+    found: &Found,
+    selection: &Selection,
+    columns: &mut Columns,
+    truth: &mut TruthBuilder,
+    storage: &Storage,
+) -> Result<Part> {
+    let path = &*found.file;
+    let (_, bytes) = source::open(path)?;
+    let format = Format::of_path(path)?;
     let loaded = match format {
-        Format::Npy => Loaded::Table(npy::read(&path, selection, columns, truth)?),
-        Format::Csv => Loaded::Table(delimited::read(&path, b',', selection, columns, truth)?),
-        Format::Tsv => Loaded::Table(delimited::read(&path, b'\t', selection, columns, truth)?),
-        Format::Parquet => Loaded::Table(parquet::read(&path, selection, columns, truth)?),
-        Format::Docword => Loaded::Table(docword::read(&path, selection)?),
-        Format::Svmlight => Loaded::Sparse(svmlight::read(&path, selection, truth)?),
-        Format::MatrixMarket => matrix_market::read(&path, selection, columns, truth)?,
-        Format::Npz => npz::read(&path, selection, columns, truth)?,
+        Format::Npy => Loaded::Table(npy::read(path, selection, columns, truth, storage)?),
+        Format::Csv => Loaded::Table(delimited::read(path, b',', selection, columns, truth)?),
+        Format::Tsv => Loaded::Table(delimited::read(path, b'\t', selection, columns, truth)?),
+        Format::Parquet => Loaded::Table(parquet::read(path, selection, columns, truth, storage)?),
+        Format::Docword => Loaded::Table(docword::read(path, selection)?),
+        Format::Svmlight => Loaded::Sparse(svmlight::read(path, selection, truth)?),
+        Format::MatrixMarket => matrix_market::read(path, selection, columns, truth)?,
+        Format::Npz => npz::read(path, selection, columns, truth)?,
     };
     let n_rows = loaded.n_rows();
-    Ok(Part { file: DataFile { path, format, n_rows, bytes }, loaded })
+    // what was spilled has no name that anybody could change it by
+    let stamp = (format == Format::Npy && loaded.is_mapped()).then(|| Stamp::of(found)).transpose()?;
+    Ok(Part { file: DataFile { path: found.name.clone(), format, n_rows, bytes }, loaded, stamp })
 }
 
 fn tables(parts: &[Part]) -> impl Iterator<Item = (&Path, &Table)> {

@@ -26,6 +26,7 @@ use super::labels::TruthBuilder;
 use super::mapped::Mapped;
 use super::selection::Selection;
 use super::source;
+use super::storage::Storage;
 use convert::{to_f32, to_f64};
 use header::{Header, Kind};
 
@@ -39,10 +40,16 @@ pub(crate) fn read(
     selection: &Selection,
     columns: &mut Columns,
     truth: &mut TruthBuilder,
+    storage: &Storage,
 ) -> Result<Table> {
     let mut reader = source::reader(path)?;
     let header = header::read(path, &mut reader)?;
     let array = Array::new(path, &header)?;
+    // what a zipped file claims is not borne out by its length
+    if !array.is_mappable() && !source::is_zipped(path) {
+        let room = storage.check_room((array.n_rows as u64).saturating_mul(array.n_columns as u64 * 8));
+        room.map_err(|error| InputError { file: Some(path.into()), ..error })?;
+    }
     if (header.number.kind, header.number.width) == (Kind::Float, 4) {
         let cells = array.cells(&mut reader, to_f32(header.number))?;
         array.grid().table(cells, selection, columns, truth)
@@ -116,11 +123,16 @@ impl<'a> Array<'a> {
             .hint(DAMAGED)
     }
 
+    /// Whether the cells can be used as they lie in the file.
+    fn is_mappable(&self) -> bool {
+        let number = self.header.number;
+        let is_native = number.kind == Kind::Float && matches!(number.width, 4 | 8) && !number.big_endian;
+        is_native && cfg!(target_endian = "little") && !source::is_zipped(self.path)
+    }
+
     /// All cells as the file orders them.
     fn cells<T: Cell>(&self, reader: &mut dyn Read, convert: fn(&[u8]) -> T) -> Result<Cells<T>> {
-        let number = self.header.number;
-        let native = number.kind == Kind::Float && number.width == size_of::<T>() && !number.big_endian;
-        if native && cfg!(target_endian = "little") && !source::is_zipped(self.path) {
+        if self.is_mappable() && self.header.number.width == size_of::<T>() {
             let bytes = self.header.data_start..self.header.data_start + self.n_bytes;
             // where a file cannot be mapped, it can still be read
             if let Ok(Some(mapped)) = Mapped::new(&source::open(self.path)?.0, bytes) {

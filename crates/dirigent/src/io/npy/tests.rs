@@ -51,6 +51,7 @@ fn plain_files_are_mapped_and_not_copied() {
             &Selection::default(),
             &mut Columns::default(),
             &mut TruthBuilder::default(),
+            &Storage::default(),
         );
         match loaded.unwrap() {
             Table::F64 { cells: Cells::Mapped(_), .. } => true,

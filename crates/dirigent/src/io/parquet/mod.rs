@@ -1,7 +1,8 @@
 //! `.parquet`: typed columns with names, read some rows at a time.
 //!
 //! Numbers are numbers, booleans 0 and 1, texts levels, nothing a missing cell. A column of lists, all of the same length, is as many columns: `name.0`,
-//! `name.1` and so on; it is chosen as a whole. If every chosen column is in single precision, so is the table.
+//! `name.1` and so on; it is chosen as a whole. If every chosen column is in single precision, so is the table. One that is too large for the memory goes to
+//! a file, batch by batch.
 
 mod leaf;
 mod rows;
@@ -16,13 +17,15 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::error::{Error, InputError, Result};
-use crate::rows::{Cells, Table};
+use crate::rows::Table;
 
 use super::cells::{self, Cell};
 use super::columns::Columns;
 use super::labels::TruthBuilder;
 use super::selection::{Chosen, ColumnNames, Selection};
 use super::source;
+use super::spill::Spilled;
+use super::storage::Storage;
 use leaf::{Batch, Leaf};
 use rows::Rows;
 use schema::{Field, Kind};
@@ -37,12 +40,17 @@ pub(crate) fn read(
     selection: &Selection,
     columns: &mut Columns,
     truth: &mut TruthBuilder,
+    storage: &Storage,
 ) -> Result<Table> {
     guarded(path, || {
         let file = File::open(path)?;
         let plan = file.plan(selection)?;
         columns.begin(path, plan.chosen.columns.len(), Some(&plan.chosen.names), &plan.chosen.text)?;
-        if plan.is_single { file.table::<f32>(&plan, columns, truth) } else { file.table::<f64>(&plan, columns, truth) }
+        if plan.is_single {
+            file.table::<f32>(&plan, columns, truth, storage)
+        } else {
+            file.table::<f64>(&plan, columns, truth, storage)
+        }
     })
 }
 
@@ -188,6 +196,11 @@ impl<'a> File<'a> {
         usize::try_from(self.reader.metadata().row_group(group_ix).num_rows()).unwrap_or(0)
     }
 
+    /// How many rows the file claims: for a decision, not to be believed.
+    fn n_rows_in_all(&self) -> u64 {
+        (0..self.reader.num_row_groups()).fold(0u64, |all, group_ix| all.saturating_add(self.n_rows(group_ix) as u64))
+    }
+
     fn leaf(&self, group_ix: usize, field: &Field) -> Result<Leaf> {
         let chunk = self.reader.metadata().row_group(group_ix).column(field.leaf_ix);
         let compression = chunk.compression();
@@ -204,9 +217,20 @@ impl<'a> File<'a> {
         leaf.map_err(|error| self.in_column(field, &error))
     }
 
-    fn table<T: Cell>(&self, plan: &Plan, columns: &mut Columns, truth: &mut TruthBuilder) -> Result<Table> {
+    fn table<T: Cell>(
+        &self,
+        plan: &Plan,
+        columns: &mut Columns,
+        truth: &mut TruthBuilder,
+        storage: &Storage,
+    ) -> Result<Table> {
         let n_columns = plan.chosen.columns.len();
-        let mut rows = Rows::<T>::new(self, columns, n_columns);
+        let n_bytes = self.n_rows_in_all().saturating_mul((n_columns * size_of::<T>()) as u64);
+        let spilled = storage.spills(n_bytes).then(|| Spilled::create(storage)).transpose()?;
+        if spilled.is_none() {
+            storage.check_room(n_bytes).map_err(|error| InputError { file: Some(self.path.into()), ..error })?;
+        }
+        let mut rows = Rows::<T>::new(self, columns, n_columns, spilled);
         for group_ix in 0..self.reader.num_row_groups() {
             let open = |field_ix: usize| self.leaf(group_ix, &self.fields[field_ix]);
             let mut leaves = plan.sources.iter().map(|source| open(source.field_ix)).collect::<Result<Vec<_>>>()?;
@@ -222,13 +246,13 @@ impl<'a> File<'a> {
                     let batch = leaf.read(n_rows).map_err(|error| self.in_column(field, &error))?;
                     self.push_labels(field, batch, rows.n_rows(), truth)?;
                 }
-                rows.end_batch(n_rows);
+                rows.end_batch(n_rows)?;
             }
         }
         if rows.n_rows() == 0 {
             return Err(InputError::in_file(self.path, "zero rows").hint("was the right table written?").into());
         }
-        Ok(T::table(n_columns, Cells::Owned(rows.into_cells())))
+        Ok(T::table(n_columns, rows.into_cells()?))
     }
 
     fn push_labels(&self, field: &Field, batch: &Batch, first_row: usize, truth: &mut TruthBuilder) -> Result<()> {

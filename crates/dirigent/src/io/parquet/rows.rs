@@ -5,6 +5,8 @@ use crate::io::cells::{self, Cell};
 use crate::io::columns::{ColumnKind, Columns};
 use crate::io::levels::{Levels, Origin};
 use crate::io::source;
+use crate::io::spill::Spilled;
+use crate::rows::Cells;
 
 use super::leaf::Batch;
 use super::schema::{Field, Kind};
@@ -14,7 +16,9 @@ use super::{File, Source};
 pub(super) struct Rows<'a, T> {
     file: &'a File<'a>,
     columns: &'a mut Columns,
+    /// Those that are not in the file.
     cells: Vec<T>,
+    spilled: Option<Spilled<T>>,
     n_columns: usize,
     /// Rows of which every column was put.
     n_rows: usize,
@@ -22,8 +26,13 @@ pub(super) struct Rows<'a, T> {
 
 impl<'a, T: Cell> Rows<'a, T> {
     /// No rows yet.
-    pub(super) fn new(file: &'a File<'a>, columns: &'a mut Columns, n_columns: usize) -> Self {
-        Self { file, columns, cells: Vec::new(), n_columns, n_rows: 0 }
+    pub(super) fn new(
+        file: &'a File<'a>,
+        columns: &'a mut Columns,
+        n_columns: usize,
+        spilled: Option<Spilled<T>>,
+    ) -> Self {
+        Self { file, columns, cells: Vec::new(), spilled, n_columns, n_rows: 0 }
     }
 
     /// The number of rows, without those of the batch that is being put.
@@ -32,20 +41,33 @@ impl<'a, T: Cell> Rows<'a, T> {
     }
 
     /// Ends a batch, of which every column was put.
-    pub(super) fn end_batch(&mut self, n_rows: usize) {
+    pub(super) fn end_batch(&mut self, n_rows: usize) -> Result<()> {
         self.n_rows += n_rows;
+        if let Some(spilled) = &mut self.spilled {
+            spilled.write(&self.cells)?;
+            self.cells.clear();
+        }
+        Ok(())
+    }
+
+    /// Where the cells of the batch that is being put begin.
+    fn first_cell(&self) -> usize {
+        if self.spilled.is_some() { 0 } else { self.n_rows * self.n_columns }
     }
 
     /// All cells, row after row.
-    pub(super) fn into_cells(mut self) -> Vec<T> {
+    pub(super) fn into_cells(mut self) -> Result<Cells<T>> {
+        if let Some(spilled) = self.spilled {
+            return spilled.finish();
+        }
         self.cells.shrink_to_fit();
-        self.cells
+        Ok(Cells::Owned(self.cells))
     }
 
     /// Puts the elements that are wanted of a column's next rows where they belong.
     pub(super) fn put(&mut self, source: &Source, field: &Field, batch: &Batch, n_rows: usize) -> Result<()> {
         // grows with what was read, not with what is claimed
-        self.cells.resize((self.n_rows + n_rows) * self.n_columns, T::of_level(0.0));
+        self.cells.resize(self.first_cell() + n_rows * self.n_columns, T::of_level(0.0));
         if field.is_list {
             return self.put_lists(source, field, batch);
         }
@@ -86,7 +108,8 @@ impl<'a, T: Cell> Rows<'a, T> {
 
     fn put_numbers(&mut self, field: &Field, numbers: impl ExactSizeIterator<Item = f64>, column: usize) -> Result<()> {
         let (n_columns, first_row, n_rows) = (self.n_columns, self.n_rows, numbers.len());
-        let cells = self.cells[first_row * n_columns + column..].iter_mut().step_by(n_columns);
+        let first_cell = self.first_cell();
+        let cells = self.cells[first_cell + column..].iter_mut().step_by(n_columns);
         let (mut n_missing, mut infinite) = (0, None);
         if let ColumnKind::Text(levels) = self.columns.kind(column) {
             for (cell, number) in cells.zip(numbers) {
@@ -117,7 +140,8 @@ impl<'a, T: Cell> Rows<'a, T> {
 
     fn put_texts(&mut self, field: &Field, batch: &Batch, column: usize) -> Result<()> {
         let (n_columns, first_row) = (self.n_columns, self.n_rows);
-        let cells = self.cells[first_row * n_columns + column..].iter_mut().step_by(n_columns);
+        let first_cell = self.first_cell();
+        let cells = self.cells[first_cell + column..].iter_mut().step_by(n_columns);
         let mut n_missing = 0;
         for (ix, (cell, text)) in cells.zip(&batch.texts).enumerate() {
             let mut level = f64::NAN;

@@ -131,6 +131,12 @@ impl SliceWorker {
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }
 
+    /// The component of each row, of a worker that goes on from a checkpoint and has done nothing since; `None` for a row that is in none.
+    pub fn remembered(&self) -> Vec<Option<ComponentId>> {
+        let Some(Memory { ids, labels, .. }) = &self.memory else { return vec![None; self.shard.n_rows()] };
+        labels.iter().map(|label| ids.get(*label as usize).copied()).collect()
+    }
+
     /// The components with rows and the statistics of the rows.
     pub fn contributions(&self) -> Vec<(ComponentId, Stats)> {
         self.work.as_ref().map_or_else(Vec::new, Work::contributions)
