@@ -3,8 +3,7 @@
 
 usage: network.py DATA.npy [--dirigent PATH] [--folder DIR] [--cycles 12] [-- OPTIONS OF FIT]
 
-Compares what the run counted with what the coordinator's interface counted, and seconds a cycle with those that the simulated engine projects. The
-wire is also measured without a fit: bytes one way, so that the simulation is told the same bandwidth.
+Compares what the run counted with what the coordinator's interface counted, and seconds a cycle with those that the simulated engine projects.
 
 Needs root, `ip`, `tc`, and mpirun (Open MPI 5) beside the given dirigent, which is that of the Python package.
 """
@@ -100,11 +99,11 @@ def main():
     parser.add_argument("--dirigent", type=pathlib.Path, default=pathlib.Path(shutil.which("dirigent") or sys.executable).parent / "dirigent")
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("lab"))
     parser.add_argument("--cycles", default="12")
-    parser.add_argument("options", nargs="*")
-    args = parser.parse_args()
+    ours, _, options = " ".join(sys.argv[1:]).partition(" -- ")
+    args = parser.parse_args(ours.split())
     folder = args.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    fit = [args.dirigent.absolute(), "fit", args.data.absolute(), "--cycles", args.cycles, "--force", "--quiet", "--no-report", *args.options]
+    fit = [args.dirigent.absolute(), "fit", args.data.absolute(), "--cycles", args.cycles, "--force", "--quiet", "--no-report", *options.split()]
     tear_down()
     set_up()
     try:

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 #: Open MPI asks twice before it runs as root, and does not like more ranks than cores.
-ENVIRONMENT = {
-    **os.environ,
+SETTINGS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
@@ -23,4 +22,4 @@ def mpirun_words(n_ranks, *words):
 
 
 def mpirun(n_ranks, *words, timeout=120, **options):
-    return subprocess.run(mpirun_words(n_ranks, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout, **options)
+    return subprocess.run(mpirun_words(n_ranks, *words), env={**os.environ, **SETTINGS}, capture_output=True, text=True, timeout=timeout, **options)

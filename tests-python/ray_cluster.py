@@ -5,14 +5,15 @@ import secrets
 import socket
 from pathlib import Path
 
-#: Before ray is imported anywhere: a token for whoever wants in, nothing beyond loopback, no statistics for anybody, and a node that is gone is
-#: missed after some seconds.
+#: Before ray is imported anywhere: a token for whoever wants in, nothing beyond loopback, no statistics for anybody, a node that is gone is
+#: missed after some seconds, and actors are as busy as anybody.
 for name, value in {
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(16),
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_health_check_period_ms": "1000",
+    "RAY_worker_niceness": "0",
 }.items():
     os.environ.setdefault(name, value)
 

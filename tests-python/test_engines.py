@@ -2,13 +2,15 @@
 
 import csv
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ranks import ENVIRONMENT, mpirun_words
+from ranks import SETTINGS, mpirun_words
 from ray_cluster import RayCluster, processes  # before ray itself
 from transports import within
 
@@ -38,7 +40,7 @@ def engine(request):
 
 def run(words, *more, timeout=300):
     words = [*words, *map(str, more)]
-    return subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(words, env={**os.environ, **SETTINGS}, capture_output=True, text=True, timeout=timeout)
 
 
 def fit(engine, data, out, *options):
@@ -125,7 +127,57 @@ def test_a_file_that_hosts_cannot_read_stops_the_fit_with_place_and_file(name, s
         pytest.importorskip("mpi4py", reason="no wheel of mpi4py for this Python")
         launcher, _, _, *command = mpirun_words(1, *words)
         words = [launcher, "-n", "1", "--wdir", tmp_path, *command, ":", "-n", str(N_WORKERS), "--wdir", synthetic, *command]
-    done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, cwd=tmp_path, env={**os.environ, **SETTINGS}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2, done.stderr
     assert "/proc/self/cwd/rows.npy" in done.stderr
     assert ("rank " if name == "mpi" else "process ") in done.stderr, done.stderr
+
+
+def n_cycles(out):
+    return len(trace(out)) if (out / "trace.csv").exists() else 0
+
+
+def actors():
+    """The processes of our actors."""
+    names = {pid: Path(f"/proc/{pid}/cmdline") for pid in processes()}
+    return [pid for pid, path in names.items() if path.exists() and b"ray::_Serving" in path.read_bytes()]
+
+
+def test_an_asynchronous_fit_goes_on_without_an_actor_and_without_a_node(cluster, synthetic, tmp_path):
+    out = tmp_path / "run"
+    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
+    words += ["--method", "async", "--workers", str(N_WORKERS), "--checkpoint-dir", tmp_path / "labels", "--out", out, "--no-report"]
+    words += ["--cycles", "1000000", "--time-limit", "40"]
+    fit = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    assert within(60.0, lambda: n_cycles(out) > 5)
+    os.kill(actors()[0], signal.SIGKILL)
+    before = n_cycles(out)
+    assert within(30.0, lambda: n_cycles(out) > before + 20 and len(actors()) == N_WORKERS), n_cycles(out)
+    cluster.kill_node(cluster.nodes.pop())
+    before = n_cycles(out)
+    cluster.nodes.append(cluster.add_node())
+    _, told = fit.communicate(timeout=200)
+    assert fit.returncode == 0, told
+    assert n_cycles(out) > before + 20
+    # on a busy machine the second replacement may come too late to be seen; no row was lost or counted twice
+    with open(out / "workers.csv", newline="") as file:
+        assert sum(int(row["restarts"]) for row in csv.DictReader(file)) >= 1
+    rows = sum(len(np.load(path)) for path in synthetic.iterdir())
+    assert len(np.load(out / "labels.npy")) == rows
+    with np.load(out / "components.npz") as components:
+        assert components["counts"].sum() == rows
+
+
+def test_a_driver_that_was_killed_is_resumed(cluster, synthetic, by_threads, tmp_path):
+    options = ("--cycles", "40", "--seed", "5")
+    out = tmp_path / "run"
+    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
+    words += ["--workers", str(N_WORKERS), "--out", out, "--no-report", "--checkpoint-every", "0", *options]
+    fit = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    assert within(60.0, lambda: n_cycles(out) > 3)
+    fit.kill()
+    fit.wait()
+    assert n_cycles(out) < 40, "it was too fast to be killed"
+    resumed = run([sys.executable, "-m", "dirigent"], "fit", "--resume", out)
+    assert resumed.returncode == 0, resumed.stderr
+    assert files(out) == files(by_threads(options))

@@ -302,6 +302,8 @@ def _init(address: str | None) -> None:
         return
     from ray._private import ray_constants
 
+    # actors yield to whatever else is running unless Ray is told otherwise: a fit should be as fast as with threads
+    os.environ.setdefault("RAY_worker_niceness", "0")
     # Ray's own switch for machines that are to listen on loopback only
     before = ray_constants.ENABLE_RAY_CLUSTER
     ray_constants.ENABLE_RAY_CLUSTER = False
