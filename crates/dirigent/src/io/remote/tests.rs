@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::path::Path;
 
 use super::*;
 use crate::io::{DataSet, Selection};
