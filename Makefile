@@ -58,6 +58,7 @@ text:
 test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
 	cargo test --locked --release --workspace -- --ignored
+	cargo test --locked --release --workspace --features dirigent-cli/object-store -- remote objects_of_a_store
 
 bench:
 	cargo bench --locked -p dirigent --bench sweep
