@@ -54,7 +54,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
 /// The rows with the columns of the fit.
 fn open(fitted: &FittedModel, args: &PredictArgs, console: Console) -> Result<DataSet> {
     say_what_is_fetched(&args.data, console);
-    let (data, notes) = fitted.columns.open(&args.data, &args.storage.storage())?;
+    let (data, notes) = fitted.columns.open_with(&args.data, &args.storage.storage())?;
     let (rows, components) = (grouped(data.n_rows() as u64), grouped(fitted.components.len() as u64));
     console.say(format_args!("data: {} ({rows} rows), model: {components} components", data.name()));
     notes.iter().for_each(|note| console.say(note));

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use dirigent::io::Storage;
 use dirigent::posterior::generate::generate;
 use dirigent::posterior::predictive::{Prediction, Predictor};
 use dirigent::rows::{Row, Shard, Table};
@@ -127,7 +126,7 @@ impl Model {
     /// The rows as the model knows them.
     fn shard(&self, rows: &Rows) -> dirigent::Result<(Shard, Vec<String>)> {
         let (data, notes) = match rows.source() {
-            embed::Rows::Files(paths) => self.fitted.columns.open(paths, &Storage::default())?,
+            embed::Rows::Files(paths) => self.fitted.columns.open(paths)?,
             embed::Rows::Memory(parts, names) => self.fitted.columns.of_memory(parts, names)?,
         };
         Ok((self.fitted.prepare(data)?.all_rows(), notes))

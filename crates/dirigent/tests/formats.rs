@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use dirigent::InputError;
-use dirigent::io::{DataSet, FittedColumns, Selection, Storage, read_labels};
+use dirigent::io::{DataSet, FittedColumns, Selection, read_labels};
 use dirigent::rows::Row;
 
 fn path(name: &str) -> PathBuf {
@@ -167,7 +167,7 @@ fn a_fit_finds_its_columns_again() {
         levels: Vec::new(),
         numbered_from_zero,
     };
-    let open_fitted = |columns: &FittedColumns, file: &str| columns.open(&[path(file)], &Storage::default()).unwrap();
+    let open_fitted = |columns: &FittedColumns, file: &str| columns.open(&[path(file)]).unwrap();
     // of 20 columns the file has only the first 12
     let (data, _) = open_fitted(&fitted(20, None, false), "counts.svm");
     assert_eq!((data.n_columns(), bits(&data)), (20, bits(&open(&["docword.counts.txt"], &Selection::default()))));

@@ -15,6 +15,7 @@ pub(crate) struct Address<'a> {
     /// The path in the store, without a slash at its beginning.
     pub(crate) path: &'a str,
     /// What follows a `?`, of the web; it may be a secret.
+    #[cfg_attr(not(feature = "object-store"), allow(dead_code))]
     pub(crate) query: Option<&'a str>,
 }
 
@@ -42,8 +43,7 @@ impl<'a> Address<'a> {
         self.path.is_empty() || self.path.ends_with('/') || self.path.contains(PATTERN)
     }
 
-    /// The address of an object in the same store, without anything secret.
-    #[cfg(feature = "object-store")]
+    /// The address of an object in the same store, as it may be written down: without anything secret.
     pub(crate) fn with_path(&self, path: &str) -> String {
         format!("{}/{path}", self.root)
     }

@@ -36,7 +36,12 @@ const SHOWN: usize = 20;
 impl FittedColumns {
     /// Opens files, in the given order, with the columns of the fit. The same text is the same level; a text that the fit has not seen is
     /// a missing cell. Also returns what there is to say about that.
-    pub fn open(&self, paths: &[PathBuf], storage: &Storage) -> Result<(DataSet, Vec<String>)> {
+    pub fn open(&self, paths: &[PathBuf]) -> Result<(DataSet, Vec<String>)> {
+        self.open_with(paths, &Storage::default())
+    }
+
+    /// The same, with what is said about files that are made on the way.
+    pub fn open_with(&self, paths: &[PathBuf], storage: &Storage) -> Result<(DataSet, Vec<String>)> {
         let files = format::expand(paths, storage)?;
         let (mut selection, mut notes) = (Selection::default(), Vec::new());
         let header = self.selection.header;
@@ -164,7 +169,7 @@ mod tests {
 
     fn open(columns: &FittedColumns, name: &str, contents: impl AsRef<[u8]>) -> Result<(Vec<Vec<f64>>, Vec<String>)> {
         let files = Files::new();
-        let (data, notes) = columns.open(&[files.write(name, contents)], &Storage::default())?;
+        let (data, notes) = columns.open(&[files.write(name, contents)])?;
         Ok((rows(&data), notes))
     }
 

@@ -94,7 +94,7 @@ pub(crate) fn expand(paths: &[PathBuf], storage: &Storage) -> Result<Vec<Found>>
     let mut files = Vec::new();
     for path in paths {
         match Address::of(path) {
-            Some(address) if !path.exists() => files.extend(remote::fetch(path, address, storage)?),
+            Some(address) if !path.exists() => files.extend(remote::fetch(address, storage)?),
             _ => files.extend(files_at(path)?.into_iter().map(Found::here)),
         }
     }

@@ -10,7 +10,7 @@ mod store;
 #[cfg(all(test, feature = "object-store"))]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::address::Address;
 use super::storage::Storage;
@@ -48,9 +48,10 @@ impl Found {
 
 /// The objects that an address stands for, as files: one, those of a folder (it ends in a slash), or those that a pattern fits, in order of their names.
 #[cfg(feature = "object-store")]
-pub(crate) fn fetch(asked: &Path, address: Address<'_>, storage: &Storage) -> Result<Vec<Found>> {
+pub(crate) fn fetch(address: Address<'_>, storage: &Storage) -> Result<Vec<Found>> {
     use futures_util::{StreamExt, TryStreamExt};
 
+    let asked = &PathBuf::from(address.with_path(address.path));
     let Some(folder) = storage.cache_folder() else {
         let error = InputError::in_file(asked, "there is no folder to fetch it to: the system names no place for it");
         return Err(error.hint("name a folder with --cache-dir").into());
@@ -71,9 +72,9 @@ const AT_ONCE: usize = 8;
 
 /// Says how to get what this build does not have.
 #[cfg(not(feature = "object-store"))]
-pub(crate) fn fetch(asked: &Path, address: Address<'_>, _: &Storage) -> Result<Vec<Found>> {
-    let Address { scheme, .. } = address;
-    let problem = format!("found a {scheme}:// address, and this build of dirigent reads files only");
+pub(crate) fn fetch(address: Address<'_>, _: &Storage) -> Result<Vec<Found>> {
+    let asked = address.with_path(address.path);
+    let problem = format!("found a {}:// address, and this build of dirigent reads files only", address.scheme);
     let hint = "build it with `--features object-store`, download the data first, or mount the store as a folder";
     Err(InputError::in_file(asked, problem).hint(hint).into())
 }

@@ -23,6 +23,9 @@ const CLIENT: [(ClientConfigKey, &str); 3] = [
     (ClientConfigKey::ConnectTimeout, "10s"),
 ];
 
+/// What to say where a store does not know who asks.
+const CREDENTIALS: &str = "credentials are taken from the environment (AWS_ACCESS_KEY_ID …, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); for what is public, AWS_SKIP_SIGNATURE=true";
+
 /// A store, and what is asked of it.
 pub(super) struct Store<'a> {
     asked: &'a Path,
@@ -158,11 +161,12 @@ fn told(asked: &Path, address: Address<'_>, error: &object_store::Error, problem
         Some(query) => error.to_string().replace(query, "…"),
         None => error.to_string(),
     };
+    // without credentials, the machine itself is asked for some
+    let has_asked_machine = ["169.254.169.254", "metadata.google.internal"].iter().any(|host| cause.contains(host));
     let hint = match error {
         NotFound { .. } => "there is no such object: check the address; a folder ends in a slash",
-        PermissionDenied { .. } | Unauthenticated { .. } => {
-            "credentials are taken from the environment (AWS_ACCESS_KEY_ID …, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); for what is public, AWS_SKIP_SIGNATURE=true"
-        }
+        PermissionDenied { .. } | Unauthenticated { .. } => CREDENTIALS,
+        _ if has_asked_machine => CREDENTIALS,
         _ => return Error::Io { doing: format!("{}: {problem}", asked.display()), source: io::Error::other(cause) },
     };
     InputError::in_file(asked, format!("{problem}: {cause}")).hint(hint).into()

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -103,9 +104,8 @@ fn an_object_is_fetched_once_and_again_when_it_has_changed() {
     let server = Server::start(Manner::Well { tag: "1" });
     let address = format!("{}/t.csv", server.address);
     let fetched = || {
-        let asked = Path::new(&address);
         let storage = Storage { cache_dir: Some(cache.path().into()), ..Storage::default() };
-        fetch(asked, Address::of(asked).unwrap(), &storage).unwrap().remove(0).file
+        fetch(Address::of(Path::new(&address)).unwrap(), &storage).unwrap().remove(0).file
     };
     let first = fetched();
     let written = fs::metadata(&first).unwrap().modified().unwrap();
