@@ -175,7 +175,7 @@ fn a_fit_finds_its_columns_again() {
     let (shifted, _) = open_fitted(&fitted(13, None, true), "counts.svm");
     let one_more = |row: &Vec<(usize, u64)>| row.iter().map(|&(word, count)| (word + 1, count)).collect::<Vec<_>>();
     assert_eq!(bits(&shifted), bits(&data).iter().map(one_more).collect::<Vec<_>>());
-    assert!(fitted(5, None, false).open(&[path("counts.svm")], &Storage::default()).is_err());
+    assert!(fitted(5, None, false).open(&[path("counts.svm")]).is_err());
     let (data, notes) = open_fitted(&fitted(2, Some(names(&["gap", "x"])), false), "mixed_groups.parquet");
     let selection = Selection { columns: Some(names(&["gap", "x"])), ..Selection::default() };
     assert_same(&data, &open(&["mixed.csv"], &selection), "by name");

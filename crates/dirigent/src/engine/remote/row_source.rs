@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::failed;
 use crate::error::{InputError, Result};
-use crate::io::{DataSet, FittedColumns, Storage};
+use crate::io::{DataSet, FittedColumns};
 use crate::message::RowList;
 use crate::rows::Shard;
 use crate::transform::Transform;
@@ -81,7 +81,7 @@ impl FileRows {
 
     fn open(&self) -> Result<Shard> {
         let paths: Vec<PathBuf> = self.files.iter().map(|(path, _)| path.clone()).collect();
-        let (data, _) = self.columns.open(&paths, &Storage::default())?;
+        let (data, _) = self.columns.open(&paths)?;
         for (file, (path, n_rows)) in data.files().iter().zip(&self.files) {
             if file.n_rows != *n_rows {
                 let problem = format!("has {} rows here, but {n_rows} where the run was planned", file.n_rows);
