@@ -66,6 +66,7 @@ test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
 	cargo test --locked --release --workspace -- --ignored
 	cargo test --locked --release --workspace --features dirigent-cli/object-store -- remote objects_of_a_store
+	scripts/test_python tools && TESTS=long scripts/test_python
 
 fuzz:
 	@scripts/with "cargo +nightly fuzz --version" "rustup toolchain install nightly && cargo install cargo-fuzz --locked" scripts/fuzz $(SECONDS)

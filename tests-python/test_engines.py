@@ -143,6 +143,7 @@ def actors():
     return [pid for pid, path in names.items() if path.exists() and b"ray::_Serving" in path.read_bytes()]
 
 
+@pytest.mark.long
 def test_an_asynchronous_fit_goes_on_without_an_actor_and_without_a_node(cluster, synthetic, tmp_path):
     out = tmp_path / "run"
     words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
@@ -168,6 +169,7 @@ def test_an_asynchronous_fit_goes_on_without_an_actor_and_without_a_node(cluster
         assert components["counts"].sum() == rows
 
 
+@pytest.mark.long
 def test_a_driver_that_was_killed_is_resumed(cluster, synthetic, by_threads, tmp_path):
     options = ("--cycles", "40", "--seed", "5")
     out = tmp_path / "run"

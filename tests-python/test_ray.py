@@ -75,6 +75,7 @@ def test_transport_and_that_nothing_is_left_behind(engine, cluster):
     assert not ray.is_initialized()
 
 
+@pytest.mark.long
 def test_what_is_lost_comes_back_on_another_actor_or_on_a_node_that_joins(engine, cluster):
     start(engine, cluster, 8, rejoin_timeout=120.0)
     pids = pids_of(engine, range(8))
@@ -101,6 +102,7 @@ def test_what_is_lost_comes_back_on_another_actor_or_on_a_node_that_joins(engine
     assert not set(again.values()) & set(pids.values())
 
 
+@pytest.mark.long
 def test_without_a_new_node_the_others_serve_what_is_lost_until_there_is_nobody(engine, cluster):
     start(engine, cluster, 4, rejoin_timeout=2.0)
     pids = pids_of(engine, range(4))

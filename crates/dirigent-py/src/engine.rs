@@ -8,6 +8,7 @@ use dirigent::{Error, InputError, Result};
 use dirigent_cli::engines::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines};
 use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 
 /// What makes each engine, by its name.
@@ -57,7 +58,7 @@ impl Transport for PythonEngine {
 
     fn receive(&mut self, wait: Duration) -> Result<Vec<Delivery>> {
         self.call(|_, engine| {
-            let arrived: Vec<(String, u32, Vec<u8>)> =
+            let arrived: Vec<(String, u32, PyBackedBytes)> =
                 engine.call_method1("receive", (wait.as_secs_f64(),))?.extract()?;
             arrived.into_iter().map(delivery).collect()
         })
@@ -90,10 +91,10 @@ impl OutsideEngine for PythonEngine {
     }
 }
 
-fn delivery((what, worker, bytes): (String, u32, Vec<u8>)) -> PyResult<Delivery> {
+fn delivery((what, worker, bytes): (String, u32, PyBackedBytes)) -> PyResult<Delivery> {
     let text = || String::from_utf8_lossy(&bytes).into_owned();
     match what.as_str() {
-        "answer" => Ok(Delivery::Answer(worker, bytes)),
+        "answer" => Ok(Delivery::Answer(worker, bytes.to_vec())),
         "lost" => Ok(Delivery::Lost(worker, text())),
         "back" => Ok(Delivery::Back(worker, text())),
         other => Err(PyValueError::new_err(format!("received {other:?}, expected answer, lost or back"))),

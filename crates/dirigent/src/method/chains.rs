@@ -202,6 +202,10 @@ impl Observer for Listener<'_> {
         self.observer.on_checkpoint(Saved { earlier: self.earlier.clone(), ..saved })
     }
 
+    fn on_notice(&mut self, text: &str) {
+        self.observer.on_notice(text);
+    }
+
     fn take_saved(&mut self) -> Option<Saved> {
         self.saved.take()
     }
