@@ -168,7 +168,7 @@ impl Conjugate for GaussianFull {
         self.sample_params(stats, rng)
     }
 
-    /// No row is farther out than [`FARTHEST`], squares are positive, and |Σ xy| ≤ √(Σ x² Σ y²).
+    /// No row is farther out than `FARTHEST`, squares are positive, and |Σ xy| ≤ √(Σ x² Σ y²).
     fn could_be(&self, stats: &Stats) -> bool {
         let (n, n_rows) = (self.n_columns(), stats.count as f64);
         let (firsts, seconds) = stats.dense().split_at(n);
