@@ -183,3 +183,29 @@ def test_a_driver_that_was_killed_is_resumed(cluster, synthetic, by_threads, tmp
     resumed = run([sys.executable, "-m", "dirigent"], "fit", "--resume", out)
     assert resumed.returncode == 0, resumed.stderr
     assert files(out) == files(by_threads(options))
+
+
+#: Rows that were never in a file, by Ray.
+IN_MEMORY = """
+import sys
+import numpy as np
+import ray, ray.data
+import dirigent.ray
+from dirigent import DirichletProcessMixture
+
+rows = np.load(sys.argv[1])
+options = {"n_workers": 2, "random_state": 1, "cycles": 6}
+ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
+expected = DirichletProcessMixture(**options).fit(rows).labels_
+assert (dirigent.ray.fit(rows, **options).labels_ == expected).all()
+dataset = dirigent.ray.fit(ray.data.from_numpy(rows), folder=sys.argv[2], **options)
+assert (dataset.labels_ == expected).all()
+"""
+
+
+def test_ray_takes_arrays_and_datasets(synthetic, tmp_path):
+    pytest.importorskip("ray", reason="no wheel of Ray for this Python")
+    pytest.importorskip("pyarrow")
+    words = [sys.executable, "-c", IN_MEMORY, str(synthetic / "0.npy"), str(tmp_path / "rows")]
+    ended = subprocess.run(words, env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
