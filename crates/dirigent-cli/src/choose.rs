@@ -29,7 +29,7 @@ pub(crate) struct OutsideWorkers<'a> {
     /// How many, where it is not for the user to say.
     pub(crate) n_workers: Option<u32>,
     /// The engine for so many.
-    pub(crate) engine: Box<dyn Fn(u32) -> Result<Engine> + 'a>,
+    pub(crate) engine: Box<dyn Fn(u32) -> Engine + 'a>,
 }
 
 /// Cycles after which a crashed worker of a simulation comes back.
@@ -141,7 +141,7 @@ pub(crate) fn method(
             .into());
     }
     let engine = match outside {
-        Some(outside) => (outside.engine)(n_workers)?,
+        Some(outside) => (outside.engine)(n_workers),
         None => engine(&args.engine, args.run.threads, seed, n_workers)?,
     };
     // the machines of a cluster need not be alike: it is the best that all of them have

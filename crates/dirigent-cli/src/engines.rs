@@ -94,11 +94,11 @@ impl Outside {
     }
 
     /// The engine, for workers that open their rows themselves.
-    pub(crate) fn engine(&self, input: &Input, n_workers: u32) -> Result<Engine> {
+    pub(crate) fn engine(&self, input: &Input, n_workers: u32) -> Engine {
         let labels = self.settings.labels.as_deref().map(|folder| std::path::absolute(folder).unwrap_or(folder.into()));
-        let sources = row_sources(input, n_workers as usize)?;
+        let sources = row_sources(input, n_workers as usize);
         let transport: Arc<Mutex<dyn Transport>> = self.engine.clone();
-        Ok(Engine::Remote(Remote::new(self.name, transport, sources, labels)))
+        Engine::Remote(Remote::new(self.name, transport, sources, labels))
     }
 
     /// Makes the hosts.
@@ -141,12 +141,12 @@ impl Transport for Carried {
 }
 
 /// The rows of each worker: those of files it opens itself, those in memory travel.
-fn row_sources(input: &Input, n_workers: usize) -> Result<Vec<RowSource>> {
+fn row_sources(input: &Input, n_workers: usize) -> Vec<RowSource> {
     let n_rows = input.rows.n_rows();
     let parts = (0..n_workers).map(|worker| worker_rows(worker, n_workers, n_rows));
     if input.data.files().is_empty() {
         let rows = input.rows.all_rows();
-        return Ok(parts.map(|part| RowSource::here(&rows.part(part))).collect());
+        return parts.map(|part| RowSource::here(&rows.part(part))).collect();
     }
     // an object's address means the same everywhere
     let absolute = |path: &Path| match is_address(path) {
@@ -160,5 +160,5 @@ fn row_sources(input: &Input, n_workers: usize) -> Result<Vec<RowSource>> {
         is_counts: input.rows.is_counts(),
         transform: input.transform.as_ref().map(|(transform, _)| transform.clone()),
     };
-    Ok(parts.map(|part| RowSource::Files(Box::new(all.part(part)))).collect())
+    parts.map(|part| RowSource::Files(Box::new(all.part(part)))).collect()
 }

@@ -164,7 +164,7 @@ impl<'a> Fit<'a> {
                 let problem = "this engine keeps no checkpoints and cannot go on from one";
                 return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
             }
-            let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model)?;
+            let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model, self.options.n_workers())?;
             return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
         }
         let run_dir = create_run_dir(&self.args.output, self.input.data.name())?;

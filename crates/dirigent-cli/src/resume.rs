@@ -97,7 +97,7 @@ fn is_later(before: &RunArgs, after: &RunArgs) -> bool {
 
 impl Resumed {
     /// Refuses data or priors that are not those of the run; the checkpoint to go on from is returned.
-    pub(crate) fn check(&mut self, fingerprint: &str, model: &Model) -> Result<Option<Checkpoint>> {
+    pub(crate) fn check(&mut self, fingerprint: &str, model: &Model, n_workers: usize) -> Result<Option<Checkpoint>> {
         let before = self.record.pointer("/data/fingerprint").and_then(Value::as_str).unwrap_or_default();
         if before != fingerprint {
             let problem = format!("the data is not what the run was started with: {fingerprint}, expected {before}");
@@ -105,7 +105,11 @@ impl Resumed {
             return Err(InputError::new(problem).hint(hint).into());
         }
         let model = serde_json::to_value(model).expect("our own types become JSON");
-        if !is_near(&self.record["model"], &model) {
+        // the workers' sums are added up, so another number of them rounds otherwise
+        let has_same_workers = self.record["options"]["workers"] == n_workers;
+        let is_same =
+            if has_same_workers { self.record["model"] == model } else { is_near(&self.record["model"], &model) };
+        if !is_same {
             let problem = "the model comes out otherwise than when the run was started";
             let hint = "was it started by another version of this software?";
             return Err(InputError::new(problem).hint(hint).into());
@@ -114,7 +118,7 @@ impl Resumed {
     }
 }
 
-/// Whether two models are the same but for the order in which the rows were summed up, which the number of workers decides.
+/// Whether two models are the same but for rounding.
 fn is_near(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => match (a.as_f64(), b.as_f64()) {

@@ -69,9 +69,7 @@ impl EngineArgs {
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
-}
 
-impl EngineArgs {
     /// The first option that only a cluster understands on which workers may be lost and replaced.
     pub(crate) fn cluster_option(&self) -> Option<&'static str> {
         let given = [

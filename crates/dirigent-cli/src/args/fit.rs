@@ -24,7 +24,7 @@ use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, S
   dirigent fit points.npy --draws 100 --chains 4 --point vi
   dirigent fit points.npy --quiet --json
 
-Exit code 0: done, 1: the run failed, 2: wrong usage or input.")]
+Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted or terminated.")]
 pub(crate) struct FitArgs {
     /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
     /// are one set, in the given order; also at s3://, gs://, az:// and https:// addresses
