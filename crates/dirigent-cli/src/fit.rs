@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
+use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
-use dirigent::method::{MethodOptions, pilot};
+use dirigent::method::pilot::{self, Pilot};
 use dirigent::model::{Choice, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rows::Shard;
@@ -119,13 +120,8 @@ impl<'a> Fit<'a> {
         }
         let shard = rows.all_rows();
         let survey = options.survey(&shard);
-        let (mut model, mut choices) = Model::explain(model_options, &survey)?;
-        if let Some(pilot) = pilot::learn(&shard, model_options, &model, kernel)? {
-            model = Model::resolve(&pilot.options, &survey)?;
-            choices.retain(|choice| pilot.choices.iter().all(|learnt| learnt.name != choice.name));
-            choices.extend(pilot.choices);
-            options.set_model(pilot.options);
-        }
+        let Pilot { options: learnt, model, choices } = pilot::learn(&shard, model_options, &survey, kernel)?;
+        options.set_model(learnt);
         Ok(Self { args, input, shard, as_read: data.all_rows(), model, choices, options, kernel })
     }
 

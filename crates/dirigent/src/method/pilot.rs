@@ -2,14 +2,14 @@
 //!
 //! How wide clusters are beforehand, and how surely, decides how many there will be, and no summary of the columns tells it. But clusters do: given components, each
 //! candidate of a prior has a log-joint, which is computed from their statistics alone. So a sample is fitted under the usual prior, the candidate that makes its
-//! components most probable is taken, and that is done once more with it. The sample is every n-th row, the seed always the same: the prior depends on
-//! the rows and on nothing else.
+//! components most probable is taken, and that is done once more with it. Where columns are of one scale, clusters of one width compete with those that have
+//! a shape each, by the same measure. The sample is every n-th row, the seed always the same: what is learnt depends on the rows and on nothing else.
 
 use super::cgs::{Observer, Outcome};
 use super::distributed::{self, DistributedOptions, DrawsFrom, Engine};
 use crate::error::Result;
 use crate::family::log_joint;
-use crate::model::{Alpha, Choice, Model, ModelOptions, priors};
+use crate::model::{Alpha, Choice, Model, ModelOptions, choose, priors};
 use crate::node::{Consolidation, CoordinatorOptions, Schedule};
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
@@ -17,92 +17,282 @@ use crate::survey::Survey;
 use crate::sweep::{Kernel, reference_sampler};
 use crate::trace::CycleInfo;
 
-/// Rows of the sample, at most about twice as many.
+/// Rows of the first sample, at most about twice as many.
 const SAMPLE: usize = 2000;
-/// Fits, at most.
+/// Each further sample has so many times the rows of the one before.
+const GROWTH: usize = 4;
+/// Rows of the last sample.
+const LARGEST_SAMPLE: usize = SAMPLE * GROWTH * GROWTH;
+/// With fewer rows for each of its components a sample is too small to tell.
+const ROWS_A_COMPONENT: usize = 100;
+/// Fits of a sample from one start, at most.
 const ROUNDS: usize = 3;
 /// Cycles of each.
 const CYCLES: u64 = 12;
 
-/// What was learnt.
+/// The model that a run is to have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pilot {
     /// The options, with what was learnt filled in.
     pub options: ModelOptions,
-    /// What was learnt, and from what.
+    /// The model.
+    pub model: Model,
+    /// What was chosen for the user, and why.
     pub choices: Vec<Choice>,
 }
 
-/// Learns what the user left open, given the usual model of the rows, where a pilot can tell; `None` where there is nothing of the kind.
-pub fn learn(rows: &Shard, options: &ModelOptions, usual: &Model, kernel: Kernel) -> Result<Option<Pilot>> {
-    let candidates = priors::candidates(usual, options);
-    let sample = rows.every((rows.n_rows() / SAMPLE).max(1));
-    let survey = &Survey::of(&sample);
-    // a sample may look like another family: columns of zeros and ones with a few other cells
-    let is_alike = |model: Model| model.described().name() == usual.described().name();
-    if candidates.is_empty() || !Model::resolve(options, survey).is_ok_and(is_alike) {
-        return Ok(None);
+/// The model of the rows, what the user left open learnt from a sample of them where a sample can tell.
+pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
+    let (usual, choices) = Model::explain(options, survey)?;
+    let mut contenders = Vec::new();
+    for options in std::iter::once(options.clone()).chain(choose::rivals(options, survey)) {
+        contenders.extend(Contender::new(options, survey)?);
     }
-    let mut learnt = options.clone();
-    for _ in 0..ROUNDS {
-        let found = fit(&sample, &learnt, kernel)?;
-        let mut best = (f64::NEG_INFINITY, &learnt);
-        for candidate in &candidates {
-            let log_joint = log_joint_under(&Model::resolve(candidate, survey)?, &sample, &found);
-            if log_joint > best.0 {
-                best = (log_joint, candidate);
-            }
-        }
-        let best = best.1.clone();
-        if best == learnt {
+    for n_rows in (0..).map(|growth| SAMPLE * GROWTH.pow(growth)) {
+        let sample = Sample::new(rows.every((rows.n_rows() / n_rows).max(1)), kernel);
+        // a sample may look like another family: columns of zeros and ones with a few other cells
+        let is_alike = |model: Model| model.described().name() == usual.described().name();
+        if contenders.is_empty() || !Model::resolve(options, &sample.survey).is_ok_and(is_alike) {
             break;
         }
-        learnt = best;
-    }
-    let why = format!("of {} tried, the most probable for the clusters of {} rows", candidates.len(), sample.n_rows());
-    let choices = priors::told(&Model::resolve(&learnt, survey)?, &why);
-    Ok(Some(Pilot { options: learnt, choices }))
-}
-
-/// The log-joint of the components that were found, under another prior.
-fn log_joint_under(model: &Model, sample: &Shard, found: &Outcome) -> f64 {
-    let sum_log_base = reference_sampler(model, sample.clone()).sum_log_base();
-    log_joint(model.conjugate(), &found.components, 1.0, sum_log_base)
-}
-
-fn fit(sample: &Shard, model: &ModelOptions, kernel: Kernel) -> Result<Outcome> {
-    struct Nobody;
-    impl Observer for Nobody {
-        fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-            Ok(())
+        for contender in &mut contenders {
+            contender.learn(&sample)?;
         }
-        fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-            Ok(())
+        let log_joint = |contender: &Contender| contender.best.log_joint;
+        let best = contenders.iter().max_by(|a, b| log_joint(a).total_cmp(&log_joint(b))).expect("there is one");
+        let n_sampled = sample.rows.n_rows();
+        if best.can_tell(n_sampled) || n_sampled == rows.n_rows() || n_rows >= LARGEST_SAMPLE {
+            return best.told(n_sampled, survey, options);
         }
     }
-    let options = DistributedOptions {
-        coordinator: CoordinatorOptions {
-            n_workers: 1,
-            model: model.clone(),
-            alpha: Alpha::Auto,
-            consolidation: Consolidation::Progressive,
-            splits: true,
-            schedule: Schedule::Sync,
-            cycles: Cycles::Fixed(CYCLES),
-            n_kept: 0,
-            seed: 0,
-            chain: 0,
-            sweeps_per_cycle: 1,
-            shows_labels: false,
-            kernel: Some(kernel),
-            has_start: false,
-        },
-        draws: None,
-        engine: Engine::Threads(1),
-        start: None,
-        draws_from: DrawsFrom::Fast,
-        time_limit: None,
-    };
-    let shards = std::slice::from_ref(sample);
-    distributed::run(shards, &options, None, &mut Nobody).map(|(outcome, _)| outcome)
+    Ok(Pilot { options: options.clone(), model: usual, choices })
+}
+
+/// A kind of model whose prior is to be learnt.
+struct Contender {
+    candidates: Vec<ModelOptions>,
+    /// Where to begin with the next sample, the widest clusters first.
+    starts: Vec<ModelOptions>,
+    best: Attempt,
+}
+
+/// What was learnt from one start.
+struct Attempt {
+    options: ModelOptions,
+    /// Of the components that were found, under these options.
+    log_joint: f64,
+    n_components: usize,
+}
+
+impl Attempt {
+    fn at(options: ModelOptions) -> Self {
+        Self { options, log_joint: f64::NEG_INFINITY, n_components: 0 }
+    }
+}
+
+impl Contender {
+    /// `None` where there is nothing left to learn.
+    fn new(options: ModelOptions, survey: &Survey) -> Result<Option<Self>> {
+        let model = Model::resolve(&options, survey)?;
+        let candidates = priors::candidates(&model, &options);
+        let starts = priors::starts(&model, &options);
+        Ok((!candidates.is_empty()).then_some(Self { candidates, starts, best: Attempt::at(options) }))
+    }
+
+    /// Learns from a sample, going on from what an earlier one has taught. Narrower starts are tried as long as they are no worse.
+    fn learn(&mut self, sample: &Sample) -> Result<()> {
+        self.best.log_joint = f64::NEG_INFINITY;
+        for start in std::mem::take(&mut self.starts) {
+            let attempt = self.climb(start, ROUNDS, sample)?;
+            if attempt.log_joint < self.best.log_joint {
+                break;
+            }
+            self.best = attempt;
+        }
+        // components that were found under too wide a prior speak for it: what is narrower must be tried
+        while let Some(narrower) = self.narrower() {
+            let attempt = self.climb(narrower, 1, sample)?;
+            if attempt.log_joint <= self.best.log_joint {
+                break;
+            }
+            self.best = attempt;
+        }
+        self.starts = vec![self.best.options.clone()];
+        Ok(())
+    }
+
+    /// Fits, takes the candidate that is most probable for what was found, and fits again, until it is the same one.
+    fn climb(&self, start: ModelOptions, n_rounds: usize, sample: &Sample) -> Result<Attempt> {
+        let mut attempt = Attempt::at(start);
+        for _ in 0..n_rounds {
+            let found = sample.fit(&attempt.options)?;
+            let mut best = Attempt { n_components: found.components.len(), ..Attempt::at(attempt.options.clone()) };
+            for candidate in &self.candidates {
+                let log_joint = sample.log_joint_under(candidate, &found)?;
+                if log_joint > best.log_joint {
+                    best = Attempt { options: candidate.clone(), log_joint, ..best };
+                }
+            }
+            let is_settled = best.options == attempt.options;
+            attempt = best;
+            if is_settled {
+                break;
+            }
+        }
+        Ok(attempt)
+    }
+
+    /// The candidate after the best one, where they differ in one number and so form a line.
+    fn narrower(&self) -> Option<ModelOptions> {
+        let best_ix = self.candidates.iter().position(|candidate| *candidate == self.best.options)?;
+        self.candidates.get(best_ix + 1).filter(|candidate| candidate.width.is_none()).cloned()
+    }
+
+    /// Whether a sample of so many rows had enough for each component.
+    fn can_tell(&self, n_sampled: usize) -> bool {
+        self.best.n_components > 1 && ROWS_A_COMPONENT * self.best.n_components <= n_sampled
+    }
+
+    /// The model with what was learnt, and why: the shape by the user's own options, unless it is this contender's.
+    fn told(&self, n_sampled: usize, survey: &Survey, asked: &ModelOptions) -> Result<Pilot> {
+        let options = self.best.options.clone();
+        let mut choices = choose::shape(asked, survey)?.choices;
+        let of_sample = format!("the most probable for the clusters of {n_sampled} rows");
+        if let Some(covariance) = options.covariance.filter(|_| asked.covariance.is_none()) {
+            choices.retain(|choice| choice.name != "covariance");
+            choices.push(Choice::new("covariance", covariance.name(), &of_sample));
+        }
+        let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
+        choices.extend(by_rule);
+        choices.extend(priors::told(&model, &format!("of {} tried, {of_sample}", self.candidates.len())));
+        Ok(Pilot { options, model, choices })
+    }
+}
+
+/// Some of the rows.
+struct Sample {
+    rows: Shard,
+    survey: Survey,
+    kernel: Kernel,
+}
+
+impl Sample {
+    fn new(rows: Shard, kernel: Kernel) -> Self {
+        Self { survey: Survey::of(&rows), rows, kernel }
+    }
+
+    /// The log-joint of components that were found, under another prior; α is 1.
+    fn log_joint_under(&self, options: &ModelOptions, found: &Outcome) -> Result<f64> {
+        let model = Model::resolve(options, &self.survey)?;
+        let sum_log_base = reference_sampler(&model, self.rows.clone()).sum_log_base();
+        Ok(log_joint(model.conjugate(), &found.components, 1.0, sum_log_base))
+    }
+
+    fn fit(&self, model: &ModelOptions) -> Result<Outcome> {
+        struct Nobody;
+        impl Observer for Nobody {
+            fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
+                Ok(())
+            }
+            fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
+                Ok(())
+            }
+        }
+        let options = DistributedOptions {
+            coordinator: CoordinatorOptions {
+                n_workers: 1,
+                model: model.clone(),
+                alpha: Alpha::Auto,
+                consolidation: Consolidation::Progressive,
+                splits: true,
+                schedule: Schedule::Sync,
+                cycles: Cycles::Fixed(CYCLES),
+                n_kept: 0,
+                seed: 0,
+                chain: 0,
+                sweeps_per_cycle: 1,
+                shows_labels: false,
+                kernel: Some(self.kernel),
+                has_start: false,
+            },
+            draws: None,
+            engine: Engine::Threads(1),
+            start: None,
+            draws_from: DrawsFrom::Fast,
+            time_limit: None,
+        };
+        let shards = std::slice::from_ref(&self.rows);
+        distributed::run(shards, &options, None, &mut Nobody).map(|(outcome, _)| outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Role, Seed};
+    use crate::rows::Table;
+
+    /// Cells about centres that lie ten wide, the noise of each cluster and column by a law.
+    fn cells(n_rows: usize, n_columns: usize, n_clusters: usize, noise: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        let mut rng = Seed::new(5).stream(Role::Observer, 0, 0);
+        let centres: Vec<f64> = (0..n_clusters * n_columns).map(|_| 10.0 * rng.normal()).collect();
+        let mut cells = Vec::with_capacity(n_rows * n_columns);
+        for row in 0..n_rows {
+            let cluster = row % n_clusters;
+            for column in 0..n_columns {
+                let noise = noise(cluster, column) * rng.normal();
+                cells.push(centres[cluster * n_columns + column] + noise);
+            }
+        }
+        cells
+    }
+
+    fn rows(n_rows: usize, n_columns: usize, n_clusters: usize, noise: impl Fn(usize, usize) -> f64) -> Shard {
+        Shard::of_table(Table::from_f64(n_columns, cells(n_rows, n_columns, n_clusters, noise)))
+    }
+
+    fn learnt(rows: &Shard, options: &ModelOptions) -> Pilot {
+        learn(rows, options, &Survey::of(rows), Kernel::best()).unwrap()
+    }
+
+    #[test]
+    fn clusters_of_one_width_are_found_to_be_so() {
+        // a sample of 2000 has seven rows of each
+        let rows = rows(12_000, 12, 300, |_, _| 4.0);
+        let Model::GaussianFixed(family) = learnt(&rows, &ModelOptions::default()).model else {
+            panic!("clusters have one width")
+        };
+        assert!((family.noise_sd / 4.0 - 1.0).abs() < 0.12, "σ {}", family.noise_sd);
+    }
+
+    #[test]
+    fn clusters_with_a_shape_each_are_found_to_be_so() {
+        let rows = rows(3000, 4, 6, |cluster, column| if cluster % 4 == column { 3.0 } else { 0.3 });
+        let Pilot { model, choices, .. } = learnt(&rows, &ModelOptions::default());
+        assert_eq!(model.described().name(), "gaussian, covariance full");
+        let names: Vec<&str> = choices.iter().map(|choice| choice.name.as_str()).collect();
+        assert_eq!(names, ["family", "covariance", "kappa0", "m0", "nu0", "psi0"]);
+    }
+
+    #[test]
+    fn what_the_user_says_is_not_learnt() {
+        let rows = rows(500, 3, 4, |_, _| 1.0);
+        let asked = ModelOptions { noise_sd: Some(2.5), ..ModelOptions::default() };
+        let Model::GaussianFixed(family) = learnt(&rows, &asked).model else { panic!("σ was given") };
+        assert_eq!(family.noise_sd, 2.5);
+        let asked = ModelOptions { prior_rows: Some(0.5), ..ModelOptions::default() };
+        let Model::GaussianFull(family) = learnt(&rows, &asked).model else { panic!("κ₀ was given") };
+        assert_eq!(family.prior_rows, 0.5);
+    }
+
+    #[test]
+    fn the_unit_does_not_matter() {
+        let width = |unit: f64| {
+            let cells = cells(600, 2, 5, |_, _| 1.0).into_iter().map(|cell| unit * cell).collect();
+            let rows = Shard::of_table(Table::from_f64(2, cells));
+            learnt(&rows, &ModelOptions::default()).options.noise_sd.map(|sd| sd / unit)
+        };
+        assert!(width(1.0).is_some());
+        assert_eq!(width(1.0), width(1024.0));
+    }
 }

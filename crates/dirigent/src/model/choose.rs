@@ -7,6 +7,13 @@ use crate::survey::{CellSummary, ColumnSummary, Survey};
 /// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
 pub const MOST_FULL_COLUMNS: usize = 32;
 
+/// Up to so many a pilot may find that a full covariance is the better one, with at least so many rows for each column: with fewer, columns that hardly
+/// ever change decide.
+const MOST_RIVAL_COLUMNS: usize = 64;
+const ROWS_A_FULL_COLUMN: u64 = 200;
+/// Columns are of one scale if the standard deviation of none is more than so many times that of another.
+const ONE_SCALE: f64 = 4.0;
+
 /// A family without its priors.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
@@ -72,10 +79,6 @@ pub fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
     Ok(ChosenShape { shape, choices })
 }
 
-fn choice(name: &str, value: &str, why: impl Into<String>) -> Choice {
-    Choice { name: name.to_owned(), value: value.to_owned(), why: why.into() }
-}
-
 fn family(options: &ModelOptions, survey: &Survey) -> Result<(FamilyName, Vec<Choice>)> {
     if let Some(family) = options.family {
         if family != FamilyName::Gaussian && options.covariance.is_some() {
@@ -86,7 +89,7 @@ fn family(options: &ModelOptions, survey: &Survey) -> Result<(FamilyName, Vec<Ch
         return Ok((family, Vec::new()));
     }
     let (family, why) = natural_family(options, survey);
-    Ok((family, vec![choice("family", family.name(), why)]))
+    Ok((family, vec![Choice::new("family", family.name(), &why)]))
 }
 
 /// The family that the rows look like, and why.
@@ -121,7 +124,7 @@ fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, Strin
 }
 
 fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Choice>) {
-    let chosen = |covariance, value, why: String| (covariance, Some(choice("covariance", value, why)));
+    let chosen = |covariance, value, why: String| (covariance, Some(Choice::new("covariance", value, &why)));
     let n_missing = missing(survey).map(|(_, n)| n).sum::<u64>();
     let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
     if let Some(covariance) = options.covariance {
@@ -140,6 +143,29 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     } else {
         chosen(Covariance::Full, "full", format!("{} columns are at most {MOST_FULL_COLUMNS}", survey.n_columns))
     }
+}
+
+/// What a pilot may try beside the usual covariance, where the user has said nothing of it: one width for all clusters, where columns are of one scale;
+/// full covariances of more columns than is usual, where there are rows enough to learn them from.
+pub fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
+    let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
+    let is_gaussian = family(options, survey).is_ok_and(|(family, _)| family == FamilyName::Gaussian);
+    if !is_open || !is_gaussian || missing(survey).next().is_some() {
+        return Vec::new();
+    }
+    let n_columns = survey.n_columns;
+    let may_be_full = n_columns > MOST_FULL_COLUMNS
+        && n_columns <= MOST_RIVAL_COLUMNS
+        && survey.n_rows >= ROWS_A_FULL_COLUMN * n_columns as u64;
+    let rivals = [(Covariance::Fixed, is_of_one_scale(survey)), (Covariance::Full, may_be_full)];
+    let with = |covariance| ModelOptions { covariance: Some(covariance), ..options.clone() };
+    rivals.into_iter().filter(|(_, competes)| *competes).map(|(covariance, _)| with(covariance)).collect()
+}
+
+fn is_of_one_scale(survey: &Survey) -> bool {
+    let sds = survey.columns().iter().map(|column| (column.squares / column.n as f64).sqrt());
+    let (least, greatest) = sds.fold((f64::INFINITY, 0.0f64), |(least, most), sd| (sd.min(least), sd.max(most)));
+    greatest > 0.0 && greatest <= ONE_SCALE * least
 }
 
 /// The law of each column of a family that has one for each.
@@ -172,7 +198,7 @@ fn column_laws(
                 format!("{gaussian} gaussian, {bernoulli} bernoulli, {poisson} poisson, {categorical} categorical");
             let why = "text is categorical, 0 and 1 bernoulli, small whole numbers from 0 on with the variance of counts poisson, all else \
                        gaussian; --column-family says otherwise";
-            Ok((laws, Some(choice("columns", &value, why))))
+            Ok((laws, Some(Choice::new("columns", &value, why))))
         }
     }
 }

@@ -61,6 +61,12 @@ pub struct Choice {
     pub why: String,
 }
 
+impl Choice {
+    pub(crate) fn new(name: &str, value: &str, why: &str) -> Self {
+        Self { name: name.to_owned(), value: value.to_owned(), why: why.to_owned() }
+    }
+}
+
 impl Model {
     /// Checks the options and fills in what was left out.
     pub fn resolve(options: &ModelOptions, survey: &Survey) -> Result<Self> {

@@ -52,6 +52,17 @@ pub enum Covariance {
     Full,
 }
 
+impl Covariance {
+    /// As the command calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Diagonal => "diagonal",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// The laws of a single column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

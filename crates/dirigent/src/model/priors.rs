@@ -32,6 +32,12 @@ const STRENGTHS: [f64; 5] = [0.0, 0.125, 0.25, 0.5, 1.0];
 const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// τ in units of the usual one.
 const CONCENTRATIONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+/// γ in units of the usual one.
+const SMOOTHINGS: [f64; 8] = [32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25];
+/// Shares of the variance that clusters of one width may have: the widest, each in units of the one before, and how many.
+const FIXED_SHARES: (f64, f64, i32) = (0.9, 0.8, 32);
+/// Those that a pilot begins with.
+const FIRST_FIXED_SHARES: [f64; 6] = [0.6, 0.2, 0.06, 0.02, 0.006, 0.002];
 
 /// The parameters as they are gathered, with what was chosen.
 struct Gathered(Vec<Choice>);
@@ -46,7 +52,7 @@ impl Gathered {
     }
 
     fn tell(&mut self, name: &str, value: String, why: &str) {
-        self.0.push(Choice { name: name.to_owned(), value, why: why.to_owned() });
+        self.0.push(Choice::new(name, &value, why));
     }
 }
 
@@ -267,7 +273,7 @@ fn prior_rows(n_columns: usize) -> f64 {
     PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns).min(libm::exp(-2.0 * LEAST_PRICE / n_columns))
 }
 
-/// Priors that a pilot may try in place of a model's own; none where the user has said what can be learnt.
+/// Priors that a pilot may try in place of a model's own, those with the widest clusters first; none where the user has said what can be learnt.
 pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
     let widths = |strengths: &[f64]| {
@@ -280,6 +286,13 @@ pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
             widths(&STRENGTHS.map(|strength| n_columns + STRENGTH + strength * n_columns))
         }
         Model::Columns(family) if has_normals(family) && !gives(&["a0", "b0"]) => widths(&SHAPES),
+        Model::GaussianFixed(family) if !gives(&["sigma", "sigma0"]) => {
+            let (widest, ratio, n) = FIXED_SHARES;
+            (0..n).map(|step| with_fixed_share(options, family, widest * ratio.powi(step))).collect()
+        }
+        Model::Multinomial(family) if !gives(&["gamma"]) => SMOOTHINGS
+            .map(|times| ModelOptions { smoothing: Some(times * family.smoothing), ..options.clone() })
+            .to_vec(),
         Model::VonMisesFisher(family) if !gives(&["tau"]) => {
             let times =
                 |times: f64| ModelOptions { concentration: Some(times * family.concentration), ..options.clone() };
@@ -289,6 +302,22 @@ pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     }
 }
 
+/// Where a pilot begins, the widest clusters first: the model as it is, if one start will do.
+pub fn starts(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
+    match model {
+        Model::GaussianFixed(family) => {
+            FIRST_FIXED_SHARES.map(|share| with_fixed_share(options, family, share)).to_vec()
+        }
+        _ => vec![options.clone()],
+    }
+}
+
+/// Clusters of one width that have a share of the variance of the data, which the usual σ₀ has all of; their centres have the rest.
+fn with_fixed_share(options: &ModelOptions, usual: &GaussianFixed, share: f64) -> ModelOptions {
+    let (noise_sd, mean_sd) = (share.sqrt() * usual.mean_sd, (1.0 - share).sqrt() * usual.mean_sd);
+    ModelOptions { noise_sd: Some(noise_sd), mean_sd: Some(mean_sd), ..options.clone() }
+}
+
 fn has_normals(family: &Columns) -> bool {
     matches!(family.kind, ColumnsKind::Diagonal | ColumnsKind::Mixed)
         && family.columns.iter().any(|column| matches!(column.law, ColumnLaw::Normal { .. }))
@@ -296,9 +325,7 @@ fn has_normals(family: &Columns) -> bool {
 
 /// What of a model's prior can be learnt, as it is.
 pub fn told(model: &Model, why: &str) -> Vec<Choice> {
-    let names = ["nu0", "psi0", "a0", "b0", "tau"];
+    let names = ["nu0", "psi0", "a0", "b0", "tau", "sigma", "sigma0", "gamma"];
     let priors = model.described().priors().into_iter().filter(|(name, _)| names.contains(name));
-    priors
-        .map(|(name, value)| Choice { name: name.into(), value: format!("{value:.4}"), why: why.to_owned() })
-        .collect()
+    priors.map(|(name, value)| Choice::new(name, &format!("{value:.4}"), why)).collect()
 }
