@@ -25,6 +25,10 @@ const GROWTH: usize = 4;
 const LARGEST_SAMPLE: usize = SAMPLE * GROWTH * GROWTH;
 /// With fewer rows for each of its components a sample is too small to tell.
 const ROWS_A_COMPONENT: usize = 100;
+/// With fewer rows than this a component is hardly a cluster: what was found is not worth another fit.
+const FEWEST_ROWS_A_COMPONENT: usize = 10;
+/// Nats a row: whoever is further behind the best has no part in the next sample.
+const BEHIND: f64 = 1.0;
 /// Fits of a sample from one start, at most.
 const ROUNDS: usize = 3;
 /// Cycles of each.
@@ -58,12 +62,14 @@ pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kern
         for contender in &mut contenders {
             contender.learn(&sample)?;
         }
-        let log_joint = |contender: &Contender| contender.best.log_joint;
-        let best = contenders.iter().max_by(|a, b| log_joint(a).total_cmp(&log_joint(b))).expect("there is one");
+        contenders.sort_by(|a, b| b.best.log_joint.total_cmp(&a.best.log_joint));
+        let best = &contenders[0];
         let n_sampled = sample.rows.n_rows();
         if best.can_tell(n_sampled) || n_sampled == rows.n_rows() || n_rows >= LARGEST_SAMPLE {
             return best.told(n_sampled, survey, options);
         }
+        let least = best.best.log_joint - BEHIND * n_sampled as f64;
+        contenders.retain(|contender| contender.best.log_joint >= least);
     }
     Ok(Pilot { options: options.clone(), model: usual, choices })
 }
@@ -110,7 +116,7 @@ impl Contender {
             self.best = attempt;
         }
         // components that were found under too wide a prior speak for it: what is narrower must be tried
-        while let Some(narrower) = self.narrower() {
+        while let Some(narrower) = self.narrower().filter(|_| self.can_tell(sample.rows.n_rows())) {
             let attempt = self.climb(narrower, 1, sample)?;
             if attempt.log_joint <= self.best.log_joint {
                 break;
@@ -134,8 +140,9 @@ impl Contender {
                 }
             }
             let is_settled = best.options == attempt.options;
+            let is_hopeless = FEWEST_ROWS_A_COMPONENT * best.n_components > sample.rows.n_rows();
             attempt = best;
-            if is_settled {
+            if is_settled || is_hopeless {
                 break;
             }
         }
