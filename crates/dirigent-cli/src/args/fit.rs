@@ -77,7 +77,7 @@ pub(crate) struct ModelArgs {
     /// The law of a cluster's rows [default: what the rows look like; it is said which and why]
     #[arg(long)]
     family: Option<FamilyArg>,
-    /// The covariance of a gaussian cluster [default: full up to 32 columns, diagonal above or where cells are missing]
+    /// The covariance of a gaussian cluster [default: full up to 32 columns, diagonal above or where cells are missing; where a sample of the rows says so, fixed, or full up to 64 columns]
     #[arg(long)]
     covariance: Option<CovarianceArg>,
     /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several
@@ -89,16 +89,16 @@ pub(crate) struct ModelArgs {
     /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
     #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
     pub(crate) alpha: Alpha,
-    /// covariance fixed: standard deviation of rows about their cluster's mean [default: half the data's]
+    /// covariance fixed: standard deviation of rows about their cluster's mean [default: learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma: Option<f64>,
-    /// covariance fixed: standard deviation of the cluster means [default: the data's]
+    /// covariance fixed: standard deviation of the cluster means [default: learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma0: Option<f64>,
     /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     m0: Option<f64>,
-    /// multinomial, categorical: prior count of each word or level [default: all together as much as one row]
+    /// multinomial, categorical: prior count of each word or level [default: multinomial learnt; categorical all together as much as one row]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     gamma: Option<f64>,
     /// covariance diagonal, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
