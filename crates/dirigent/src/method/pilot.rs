@@ -27,6 +27,8 @@ const LARGEST_SAMPLE: usize = SAMPLE * GROWTH * GROWTH;
 const ROWS_A_COMPONENT: usize = 100;
 /// With fewer rows than this a component is hardly a cluster: what was found is not worth another fit.
 const FEWEST_ROWS_A_COMPONENT: usize = 10;
+/// The least of those who take the place of the usual model: with few rows many narrow clusters are as probable as a few that have a shape.
+const FEWEST_ROWS_OF_A_RIVAL: usize = 20;
 /// Nats a row: whoever is further behind the best has no part in the next sample.
 const BEHIND: f64 = 1.0;
 /// Fits of a sample from one start, at most.
@@ -63,12 +65,16 @@ pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kern
             contender.learn(&sample)?;
         }
         contenders.sort_by(|a, b| b.best.log_joint.total_cmp(&a.best.log_joint));
-        let best = &contenders[0];
         let n_sampled = sample.rows.n_rows();
+        let is_believed = |contender: &&Contender| {
+            let is_rival = contender.best.options.covariance != options.covariance;
+            !is_rival || FEWEST_ROWS_OF_A_RIVAL * contender.best.n_components <= n_sampled
+        };
+        let best = contenders.iter().find(is_believed).unwrap_or(&contenders[0]);
         if best.can_tell(n_sampled) || n_sampled == rows.n_rows() || n_rows >= LARGEST_SAMPLE {
             return best.told(n_sampled, survey, options);
         }
-        let least = best.best.log_joint - BEHIND * n_sampled as f64;
+        let least = contenders[0].best.log_joint - BEHIND * n_sampled as f64;
         contenders.retain(|contender| contender.best.log_joint >= least);
     }
     Ok(Pilot { options: options.clone(), model: usual, choices })
