@@ -6,10 +6,10 @@ use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, Engine};
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, FamilyName, ModelOptions};
-use dirigent::node::{CoordinatorOptions, SliceCoordinatorOptions};
+use dirigent::node::{CoordinatorOptions, RoundsCoordinatorOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::sweep::Kernel;
 use dirigent::{Error, InputError, Result};
@@ -150,8 +150,8 @@ pub(crate) fn method(
         let (model, shows_labels) = (model.clone(), false);
         let (n_kept, chain) = (0, 0);
         let coordinator =
-            SliceCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
-        let rounds = SliceOptions { coordinator, draws, engine, start, time_limit };
+            RoundsCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
+        let rounds = RoundsOptions { coordinator, draws, engine, start, time_limit };
         let merges = args.run.method.av_merges == Some(SwitchArg::On);
         return Ok(match &args.run.method {
             method if method.is_av() => MethodOptions::Av(AvOptions { rounds, merges }),

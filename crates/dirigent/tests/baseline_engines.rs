@@ -9,11 +9,11 @@ use dirigent::engine::simulated::{Checkpoints, Cost, Crash, NoRespawn, Respawn, 
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
 use dirigent::method::distributed::Engine;
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, run};
 use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
 use dirigent::node::{
-    AvCoordinator, AvWorker, AvWorkerOptions, Frame, SliceCoordinatorOptions, SubcCoordinator, SubcWorker,
+    AvCoordinator, AvWorker, AvWorkerOptions, Frame, RoundsCoordinatorOptions, SubcCoordinator, SubcWorker,
 };
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
@@ -93,8 +93,8 @@ fn data() -> Vec<Data> {
     ]
 }
 
-fn coordinator(model: &ModelOptions, cycles: u64) -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions {
+fn coordinator(model: &ModelOptions, cycles: u64) -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions {
         n_workers: WORKERS,
         model: model.clone(),
         alpha: Alpha::Auto,
@@ -109,7 +109,7 @@ fn coordinator(model: &ModelOptions, cycles: u64) -> SliceCoordinatorOptions {
 
 fn fit(method: Method, data: &Data, start: Option<Vec<u32>>, engine: Engine) -> Result<(Outcome, Log, Model)> {
     let (model, rows) = data;
-    let rounds = SliceOptions { coordinator: coordinator(model, 8), draws: None, engine, start, time_limit: None };
+    let rounds = RoundsOptions { coordinator: coordinator(model, 8), draws: None, engine, start, time_limit: None };
     let options = match method {
         Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
         Method::Subc => MethodOptions::Subc(rounds),
@@ -215,7 +215,7 @@ fn no_row_that_travels_is_lost_or_held_twice() {
 /// Makes the nodes of one random schedule.
 struct Nodes {
     shards: Vec<Shard>,
-    options: SliceCoordinatorOptions,
+    options: RoundsCoordinatorOptions,
     workers: Vec<ShardId>,
     n_restarts: u32,
 }
@@ -279,7 +279,7 @@ fn the_statistics_of_subc_are_those_of_the_labels_at_rest_after_any_schedule() {
         };
         let simulation = random_simulation(seed, &mut rng);
         let shards: Vec<Shard> = (0..3).map(|worker| rows.part(worker_rows(worker, 3, 60))).collect();
-        let options = SliceCoordinatorOptions { n_workers: 3, ..coordinator(&ModelOptions::default(), 7) };
+        let options = RoundsCoordinatorOptions { n_workers: 3, ..coordinator(&ModelOptions::default(), 7) };
         let mut nodes = Nodes { shards, options, workers: Vec::new(), n_restarts: 0 };
         let mut coordinator = SubcCoordinator::new(nodes.options.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();

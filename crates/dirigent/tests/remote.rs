@@ -14,9 +14,9 @@ use dirigent::method::MethodOptions;
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{Draws, Observer, Outcome};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule, SliceCoordinatorOptions};
+use dirigent::node::{Consolidation, CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
@@ -161,8 +161,8 @@ fn on_workers(
     MethodOptions::Distributed(DistributedOptions { coordinator, draws, draws_from, engine, start, time_limit })
 }
 
-fn in_rounds(engine: Engine) -> SliceOptions {
-    let coordinator = SliceCoordinatorOptions {
+fn in_rounds(engine: Engine) -> RoundsOptions {
+    let coordinator = RoundsCoordinatorOptions {
         n_workers: WORKERS as u32,
         model: model(),
         alpha: Alpha::Fixed(1.0),
@@ -173,7 +173,7 @@ fn in_rounds(engine: Engine) -> SliceOptions {
         shows_labels: false,
         kernel: None,
     };
-    SliceOptions { coordinator, draws: None, engine, start: None, time_limit: None }
+    RoundsOptions { coordinator, draws: None, engine, start: None, time_limit: None }
 }
 
 /// Workers whose rows travel to them.

@@ -11,9 +11,9 @@ use dirigent::method::MethodOptions;
 use dirigent::method::cgs::{CgsOptions, Draws, Observer};
 use dirigent::method::chains::{self, ChainsOutcome};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule, SliceCoordinatorOptions};
+use dirigent::node::{Consolidation, CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::Shard;
@@ -239,8 +239,8 @@ fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
 
 fn slice(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
     move |model| {
-        MethodOptions::Slice(SliceOptions {
-            coordinator: SliceCoordinatorOptions {
+        MethodOptions::Slice(RoundsOptions {
+            coordinator: RoundsCoordinatorOptions {
                 n_workers: WORKERS,
                 model,
                 alpha: Alpha::Auto,

@@ -6,9 +6,10 @@ use dirigent::engine::Driver;
 use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation, run_watched};
 use dirigent::method::cgs::{Observer, Outcome};
 use dirigent::method::distributed::Engine;
-use dirigent::method::slice::{SliceOptions, run};
+use dirigent::method::rounds::RoundsOptions;
+use dirigent::method::slice::run;
 use dirigent::model::{Alpha, ModelOptions};
-use dirigent::node::{Frame, SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+use dirigent::node::{Frame, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{CountTable, Shard, Table, worker_rows};
@@ -45,8 +46,8 @@ fn documents(n_rows: usize, rng: &mut Stream) -> Shard {
     Shard::of_table(Table::Counts(table))
 }
 
-fn options(n_workers: usize, cycles: u64) -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions {
+fn options(n_workers: usize, cycles: u64) -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions {
         n_workers: n_workers as u32,
         model: ModelOptions::default(),
         alpha: Alpha::Auto,
@@ -64,7 +65,7 @@ fn parts(rows: &Shard, n_workers: usize) -> Vec<Shard> {
 }
 
 fn fit(rows: &Shard, start: Option<Vec<u32>>, engine: Engine) -> (Outcome, Vec<(u64, f64, usize, f64)>) {
-    let options = SliceOptions { coordinator: options(7, 8), draws: None, engine, start, time_limit: None };
+    let options = RoundsOptions { coordinator: options(7, 8), draws: None, engine, start, time_limit: None };
     let mut log = Log(Vec::new());
     let (outcome, _) = run(&parts(rows, 7), &options, None, &mut log).unwrap();
     (outcome, log.0)
@@ -107,7 +108,7 @@ impl Driver for CycleNumbers {
 /// Makes the nodes of one random schedule.
 struct Nodes {
     shards: Vec<Shard>,
-    options: SliceCoordinatorOptions,
+    options: RoundsCoordinatorOptions,
     workers: Vec<ShardId>,
     n_restarts: u32,
 }

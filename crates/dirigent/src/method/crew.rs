@@ -18,7 +18,7 @@ use crate::sweep::Kernel;
 pub(super) struct Crew<'a> {
     pub(super) shards: &'a [Shard],
     /// The first row of each.
-    pub(super) first_rows: Vec<usize>,
+    pub(super) first_rows: &'a [usize],
     pub(super) kind: &'a dyn Fn(ShardId) -> WorkerKind,
     pub(super) kernel: Option<Kernel>,
     /// Labels to begin with, one a row.
@@ -73,7 +73,7 @@ pub(super) struct Nodes<'a, C> {
     pub(super) n_workers: u32,
     /// The end of the run, as it was first foreseen.
     pub(super) ending: Rc<Cell<Option<Ending>>>,
-    pub(super) successor: &'a dyn Fn(Succession<'_>) -> Result<C>,
+    pub(super) successor: &'a dyn Fn(&Succession<'_>) -> Result<C>,
     /// The workers that a new coordinator will find.
     workers: Vec<ShardId>,
     n_restarts: u32,
@@ -84,7 +84,7 @@ impl<'a, C> Nodes<'a, C> {
         crew: Crew<'a>,
         n_workers: u32,
         ending: &Rc<Cell<Option<Ending>>>,
-        successor: &'a dyn Fn(Succession<'_>) -> Result<C>,
+        successor: &'a dyn Fn(&Succession<'_>) -> Result<C>,
     ) -> Self {
         Self { crew, n_workers, ending: Rc::clone(ending), successor, workers: Vec::new(), n_restarts: 0 }
     }
@@ -118,7 +118,7 @@ impl<C: Node> Respawn<C, Box<dyn Node>> for Nodes<'_, C> {
 
     fn coordinator(&mut self) -> Result<C> {
         self.n_restarts += 1;
-        (self.successor)(Succession {
+        (self.successor)(&Succession {
             survey: Survey::of_all(&self.crew.shards[..self.n_workers as usize]),
             kernel: self.crew.kernel.unwrap_or_else(Kernel::best),
             workers: &self.workers,

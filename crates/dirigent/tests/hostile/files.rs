@@ -10,7 +10,7 @@ use dirigent::checkpoint::folder::Folder;
 use dirigent::io::{DataSet, Selection, read_labels};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::{
-    Consolidation, Coordinator, CoordinatorOptions, Schedule, SliceCoordinator, SliceCoordinatorOptions, SliceWorker,
+    Consolidation, Coordinator, CoordinatorOptions, RoundsCoordinatorOptions, Schedule, SliceCoordinator, SliceWorker,
     SubcWorker, Worker,
 };
 use dirigent::posterior::horizon::Cycles;
@@ -172,8 +172,8 @@ pub fn coordinator_options() -> CoordinatorOptions {
 }
 
 /// The same for methods in rounds.
-pub fn slice_options() -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions {
+pub fn slice_options() -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions {
         n_workers: 3,
         model: ModelOptions::default(),
         alpha: Alpha::Auto,
