@@ -30,17 +30,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let model_options = paper_model();
     let model = Model::resolve(&model_options, &Survey::of(&shard))?;
     console.say(describe_model(&model, &model_options));
-    let options = CgsOptions {
-        cycles: Cycles::Fixed(50),
-        time_limit: None,
-        alpha: Alpha::Fixed(1.0),
-        seed: 0,
-        chain: 0,
-        draws: None,
-        kernel: Kernel::best(),
-        start: None,
-        first_cycle: 0,
-    };
+    let options = CgsOptions { cycles: Cycles::Fixed(50), alpha: Alpha::Fixed(1.0), ..CgsOptions::default() };
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let selection = Selection::default();

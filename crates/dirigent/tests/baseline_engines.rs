@@ -11,7 +11,7 @@ use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
 use dirigent::method::distributed::Engine;
 use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
+use dirigent::model::{Covariance, FamilyName, Model, ModelOptions};
 use dirigent::node::{
     AvCoordinator, AvWorker, AvWorkerOptions, Frame, RoundsCoordinatorOptions, SubcCoordinator, SubcWorker,
 };
@@ -97,19 +97,15 @@ fn coordinator(model: &ModelOptions, cycles: u64) -> RoundsCoordinatorOptions {
     RoundsCoordinatorOptions {
         n_workers: WORKERS,
         model: model.clone(),
-        alpha: Alpha::Auto,
         cycles: Cycles::Fixed(cycles),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
+        ..RoundsCoordinatorOptions::default()
     }
 }
 
 fn fit(method: Method, data: &Data, start: Option<Vec<u32>>, engine: Engine) -> Result<(Outcome, Log, Model)> {
     let (model, rows) = data;
-    let rounds = RoundsOptions { coordinator: coordinator(model, 8), draws: None, engine, start, time_limit: None };
+    let rounds = RoundsOptions { coordinator: coordinator(model, 8), engine, start, ..RoundsOptions::default() };
     let options = match method {
         Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
         Method::Subc => MethodOptions::Subc(rounds),

@@ -52,17 +52,15 @@ fn judge(method: Method, (model, rows): &(Model, Shard), n_workers: u32, alpha: 
         model: model_options(model),
         alpha,
         cycles: Cycles::Fixed(DRAWS as u64 + 200),
-        n_kept: 0,
         seed: 5,
-        chain: 0,
         shows_labels: true,
-        kernel: None,
+        ..RoundsCoordinatorOptions::default()
     };
     // no clock is asked: it would take longer than the draws
     let cost = Cost::PerRow { worker: 1e-6, coordinator: 0.0 };
     let engine = Engine::Simulated(Box::new(Simulation { cost, ..Simulation::default() }));
     let draws = Some(Draws { n_draws: DRAWS, thin: 1 });
-    let rounds = RoundsOptions { coordinator, draws, engine, start: None, time_limit: None };
+    let rounds = RoundsOptions { coordinator, draws, engine, ..RoundsOptions::default() };
     let options = match method {
         Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
         Method::Subc => MethodOptions::Subc(rounds),

@@ -16,7 +16,7 @@ use dirigent::method::cgs::{Draws, Observer, Outcome};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::rounds::RoundsOptions;
 use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
+use dirigent::node::{CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
@@ -144,21 +144,13 @@ fn on_workers(
     let coordinator = CoordinatorOptions {
         n_workers: n_workers as u32,
         model: model(),
-        alpha: Alpha::Auto,
-        consolidation: Consolidation::Progressive,
         splits,
         schedule,
         cycles: Cycles::Fixed(12),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
-        kernel: None,
-        has_start: false,
+        ..CoordinatorOptions::default()
     };
-    let (draws_from, start, time_limit) = (DrawsFrom::Exact, None, None);
-    MethodOptions::Distributed(DistributedOptions { coordinator, draws, draws_from, engine, start, time_limit })
+    MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, ..DistributedOptions::default() })
 }
 
 fn in_rounds(engine: Engine) -> RoundsOptions {
@@ -167,13 +159,10 @@ fn in_rounds(engine: Engine) -> RoundsOptions {
         model: model(),
         alpha: Alpha::Fixed(1.0),
         cycles: Cycles::Fixed(8),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        shows_labels: false,
-        kernel: None,
+        ..RoundsCoordinatorOptions::default()
     };
-    RoundsOptions { coordinator, draws: None, engine, start: None, time_limit: None }
+    RoundsOptions { coordinator, engine, ..RoundsOptions::default() }
 }
 
 /// Workers whose rows travel to them.

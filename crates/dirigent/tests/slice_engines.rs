@@ -8,7 +8,6 @@ use dirigent::method::cgs::{Observer, Outcome};
 use dirigent::method::distributed::Engine;
 use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::slice::run;
-use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::{Frame, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
@@ -49,14 +48,9 @@ fn documents(n_rows: usize, rng: &mut Stream) -> Shard {
 fn options(n_workers: usize, cycles: u64) -> RoundsCoordinatorOptions {
     RoundsCoordinatorOptions {
         n_workers: n_workers as u32,
-        model: ModelOptions::default(),
-        alpha: Alpha::Auto,
         cycles: Cycles::Fixed(cycles),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
+        ..RoundsCoordinatorOptions::default()
     }
 }
 
@@ -65,7 +59,7 @@ fn parts(rows: &Shard, n_workers: usize) -> Vec<Shard> {
 }
 
 fn fit(rows: &Shard, start: Option<Vec<u32>>, engine: Engine) -> (Outcome, Vec<(u64, f64, usize, f64)>) {
-    let options = RoundsOptions { coordinator: options(7, 8), draws: None, engine, start, time_limit: None };
+    let options = RoundsOptions { coordinator: options(7, 8), engine, start, ..RoundsOptions::default() };
     let mut log = Log(Vec::new());
     let (outcome, _) = run(&parts(rows, 7), &options, None, &mut log).unwrap();
     (outcome, log.0)

@@ -45,6 +45,23 @@ pub struct CgsOptions {
     pub first_cycle: u64,
 }
 
+impl Default for CgsOptions {
+    /// Everything chosen from the data, until the chain has settled.
+    fn default() -> Self {
+        Self {
+            cycles: Cycles::default(),
+            time_limit: None,
+            alpha: Alpha::Auto,
+            seed: 0,
+            chain: 0,
+            draws: None,
+            kernel: Kernel::best(),
+            start: None,
+            first_cycle: 0,
+        }
+    }
+}
+
 /// Keep every `thin`-th state of the last `n_draws · thin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {

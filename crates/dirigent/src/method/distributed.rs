@@ -35,6 +35,13 @@ pub enum Engine {
     Remote(Remote),
 }
 
+impl Default for Engine {
+    /// One thread of this machine.
+    fn default() -> Self {
+        Self::Threads(1)
+    }
+}
+
 impl Engine {
     /// Runs a coordinator and its workers.
     pub(super) fn run<C: Node>(
@@ -57,17 +64,18 @@ impl Engine {
 }
 
 /// What draws are states of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DrawsFrom {
     /// The method itself: fast, but an approximation where workers know of one another only once a cycle.
     Fast,
     /// The slice sampler, which takes over where the method has ended: exact.
+    #[default]
     Exact,
 }
 
-/// What a distributed run needs beside its rows.
-#[derive(Debug, Clone, PartialEq)]
+/// What a distributed run needs beside its rows. By default nothing is kept but the result.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DistributedOptions {
     /// The method.
     pub coordinator: CoordinatorOptions,

@@ -15,8 +15,8 @@ use crate::node::RoundsCoordinatorOptions;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
-/// What a run of a method in rounds needs beside its rows.
-#[derive(Debug, Clone, PartialEq)]
+/// What a run of a method in rounds needs beside its rows. By default nothing is kept but the result.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundsOptions {
     /// The sampler.
     pub coordinator: RoundsCoordinatorOptions,

@@ -30,6 +30,23 @@ pub struct RoundsCoordinatorOptions {
     pub kernel: Option<Kernel>,
 }
 
+impl Default for RoundsCoordinatorOptions {
+    /// One worker, everything chosen from the data, until the chain has settled.
+    fn default() -> Self {
+        Self {
+            n_workers: 1,
+            model: ModelOptions::default(),
+            alpha: Alpha::Auto,
+            cycles: Cycles::default(),
+            n_kept: 0,
+            seed: 0,
+            chain: 0,
+            shows_labels: false,
+            kernel: None,
+        }
+    }
+}
+
 impl RoundsCoordinatorOptions {
     /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
     pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
