@@ -13,11 +13,10 @@
 //! ```
 //! use dirigent::Result;
 //! use dirigent::method::cgs::Observer;
-//! use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
+//! use dirigent::method::distributed::{DistributedOptions, Engine};
 //! use dirigent::method::{self, MethodOptions, default_workers};
-//! use dirigent::model::{Alpha, Model, ModelOptions};
-//! use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
-//! use dirigent::posterior::horizon::Cycles;
+//! use dirigent::model::{Model, ModelOptions};
+//! use dirigent::node::CoordinatorOptions;
 //! use dirigent::posterior::predictive::Predictor;
 //! use dirigent::rows::{Shard, Table};
 //! use dirigent::survey::Survey;
@@ -39,11 +38,8 @@
 //!         model: model_options,
 //!         ..CoordinatorOptions::default()
 //!     },
-//!     draws: None,
-//!     draws_from: DrawsFrom::Exact,
 //!     engine: Engine::Threads(2),
-//!     start: None,
-//!     time_limit: None,
+//!     ..DistributedOptions::default()
 //! });
 //!
 //! // whoever looks on is told of every cycle

@@ -21,8 +21,7 @@ pub(super) struct Crew<'a> {
     pub(super) first_rows: &'a [usize],
     pub(super) kind: &'a dyn Fn(ShardId) -> WorkerKind,
     pub(super) kernel: Option<Kernel>,
-    /// Labels to begin with, one a row.
-    pub(super) start: Option<&'a [u32]>,
+    pub(super) start: Option<Start<'a>>,
     /// Where the run goes on from a checkpoint.
     pub(super) resumed: Option<Resumed>,
     /// Whether workers that go on join anew: under an asynchronous schedule there is no border that all share.
@@ -37,10 +36,9 @@ impl Crew<'_> {
             (Some(resumed), _) if self.joins_anew => WorkerStart::Restored(resumed.worker(id).to_vec()),
             (Some(resumed), _) => WorkerStart::Resumed(Box::new(resumed.plan.clone()), resumed.worker(id).to_vec()),
             (None, None) => WorkerStart::Rows,
-            (None, Some(start)) => {
-                let n_components = start.iter().max().map_or(0, |largest| largest + 1);
+            (None, Some(Start { labels, n_components })) => {
                 let first_row = self.first_rows[id as usize];
-                let labels = &start[first_row..first_row + self.shards[id as usize].n_rows()];
+                let labels = &labels[first_row..first_row + self.shards[id as usize].n_rows()];
                 WorkerStart::Labels(labels.to_vec(), n_components)
             }
         };
@@ -52,6 +50,21 @@ impl Crew<'_> {
         let spec = self.spec(id);
         let spec = if checkpoint.is_some() { spec.again(checkpoint) } else { spec };
         spec.make(id, self.shards[id as usize].clone(), self.interrupt.clone())
+    }
+}
+
+/// Labels to begin with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<'a> {
+    /// One a row.
+    labels: &'a [u32],
+    /// All are below.
+    n_components: u32,
+}
+
+impl<'a> Start<'a> {
+    pub(super) fn of(labels: &'a [u32]) -> Self {
+        Self { labels, n_components: labels.iter().max().map_or(0, |largest| largest + 1) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cgs::{Observer, Outcome};
 use super::collector::{Collector, Watching};
-use super::crew::{Crew, Nodes, Resumed, Succession};
+use super::crew::{Crew, Nodes, Resumed, Start, Succession};
 use super::distributed::Engine;
 use crate::checkpoint::{NodesState, Saved, Stage};
 use crate::consolidate::ComponentId;
@@ -80,7 +80,7 @@ pub(super) fn drive<P: Pair>(
         first_rows: &first_rows,
         kind: &kind,
         kernel: launch.kernel,
-        start: launch.start,
+        start: launch.start.map(Start::of),
         resumed,
         joins_anew: launch.joins_anew,
         interrupt,
