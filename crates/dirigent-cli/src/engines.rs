@@ -53,7 +53,7 @@ impl OutsideEngines for NoEngines {
     fn make(&self, name: &'static str) -> Result<SharedEngine> {
         let problem = format!("--engine {name} belongs to the Python package, and this is the command without it");
         Err(InputError::new(problem)
-            .hint(format!("pip install \"dirigent[{name}]\", and use the command it brings"))
+            .hint(format!("in a clone of dirigent: pip install \".[{name}]\", and use the command it brings"))
             .into())
     }
 }
