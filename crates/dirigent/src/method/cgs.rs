@@ -140,7 +140,25 @@ pub struct Outcome {
     pub stopped_because: StoppedBecause,
 }
 
-/// A chain between two cycles.
+/// A chain between two cycles: collapsed Gibbs, a sweep at a time.
+///
+/// ```
+/// use dirigent::method::cgs::Chain;
+/// use dirigent::model::{Alpha, Model, ModelOptions};
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+/// use dirigent::sweep::{Kernel, sampler};
+///
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
+/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
+/// let model = Model::resolve(&options, &Survey::of(&rows))?;
+/// let mut chain = Chain::new(&model, sampler(&model, rows, Kernel::best()), Alpha::Auto, 0);
+/// for _cycle in 0..20 {
+///     chain.step();
+/// }
+/// assert_ne!(chain.labels()[0], chain.labels()[3]);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 pub struct Chain<'a> {
     model: &'a Model,
     sampler: Box<dyn Sampler>,
