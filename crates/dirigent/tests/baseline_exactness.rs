@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{Enumeration, Kept, model_options, tiny_gaussian, tiny_multinomial};
+use common::tiny::{tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, Kept, model_options};
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::Draws;

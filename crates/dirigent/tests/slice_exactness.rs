@@ -4,10 +4,8 @@
 
 mod common;
 
-use common::{
-    Enumeration, KINDS, Kept, model_options, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian,
-    tiny_multinomial,
-};
+use common::tiny::{KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, Kept, model_options};
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::Draws;
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
