@@ -1,5 +1,6 @@
 """Draws docs/images/demo.png from a run of `dirigent demo`. Needs numpy and matplotlib, and `dirigent` on PATH."""
 
+import json
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,11 +16,12 @@ PICTURE = Path(__file__).resolve().parent.parent / "docs/images/demo.png"
 
 
 def demo(folder):
-    """The demo's rows (its law and seed are those of `synth synthetic`), labels and certainties."""
+    """The demo's rows (its law and seed are those of `synth synthetic`), labels and certainties, and how many cycles it took."""
     subprocess.run(["dirigent", "synth", "synthetic", "--rows", "14100", "--out", folder / "data", "--quiet"], check=True)
     subprocess.run(["dirigent", "demo", "--out", folder / "run", "--quiet"], check=True)
     rows, labels = np.load(folder / "data/data.npy"), np.load(folder / "run/labels.npy")
-    return rows, labels, np.load(folder / "run/certainty.npy")
+    n_cycles = json.loads((folder / "run/run.json").read_text())["summary"]["cycles"]
+    return rows, labels, np.load(folder / "run/certainty.npy"), n_cycles
 
 
 def colours(labels, certainty):
@@ -33,9 +35,9 @@ def colours(labels, certainty):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        rows, labels, certainty = demo(Path(folder))
+        rows, labels, certainty, n_cycles = demo(Path(folder))
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.6), dpi=110, sharex=True, sharey=True)
-    titles = [f"{len(rows):,} points", f"{len(np.unique(labels))} clusters, found in 50 sweeps"]
+    titles = [f"{len(rows):,} points", f"{len(np.unique(labels))} clusters, found in {n_cycles} cycles"]
     for panel, title, colour in zip(panels, titles, ["#666666", colours(labels, certainty)]):
         panel.scatter(rows[:, 0], rows[:, 1], s=1.6, c=colour, linewidths=0)
         panel.set_title(title, fontsize=11)

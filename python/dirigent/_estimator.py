@@ -6,14 +6,13 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,14 +21,12 @@ from ._components import covariances_of, means_of
 from ._engine import ENGINES
 from ._input import rows_of
 from ._options import options_of
+from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
 
 #: What is saved beside the files of a run.
 _PARAMETERS = "estimator.json"
-
-Auto = Literal["auto"]
-Path_ = str | os.PathLike[str]
 
 
 class FitWarning(UserWarning):
@@ -37,7 +34,7 @@ class FitWarning(UserWarning):
 
 
 # scikit-learn has no types
-class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Parameters):  # type: ignore[misc]
     """A Dirichlet-process mixture model: clusters without choosing how many.
 
     Every parameter is an option of the command `dirigent fit` and does what `dirigent fit --help` says of it; what is None or "auto" is chosen
@@ -96,115 +93,6 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     draws_, n_components_posterior_ : with `draws`
         States of the chain, one a row; how probable each number of clusters is.
     """
-
-    def __init__(
-        self,
-        family: str = "auto",
-        covariance: str = "auto",
-        alpha: float | Auto = "auto",
-        *,
-        column_families: Mapping[str, str] | None = None,
-        sigma: float | None = None,
-        sigma0: float | None = None,
-        m0: float | None = None,
-        gamma: float | None = None,
-        kappa0: float | None = None,
-        nu0: float | None = None,
-        psi0: float | None = None,
-        a0: float | None = None,
-        b0: float | None = None,
-        tau: float | None = None,
-        standardize: bool = False,
-        pca: int | None = None,
-        normalize: bool = False,
-        columns: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
-        label_column: str | None = None,
-        header: str = "auto",
-        method: str = "dirigent",
-        consolidation: str | None = None,
-        schedule: str | None = None,
-        splits: bool | None = None,
-        sweeps_per_cycle: int | None = None,
-        cycles: int | Auto = "auto",
-        max_cycles: int | None = None,
-        time_limit: float | None = None,
-        random_state: Any = 0,
-        chains: int | None = None,
-        draws: int | None = None,
-        thin: int | None = None,
-        draws_from: str | None = None,
-        point: str | None = None,
-        n_workers: int | None = None,
-        n_jobs: int | None = None,
-        engine: str | None = None,
-        latency: float | None = None,
-        bandwidth: float | None = None,
-        straggler: Mapping[int, float] | None = None,
-        crash: Mapping[int, int] | None = None,
-        cores: int | None = None,
-        row_cost: float | None = None,
-        address: str | None = None,
-        rejoin_timeout: float | None = None,
-        checkpoint_dir: Path_ | None = None,
-        kernel: str | None = None,
-        out: Path_ | None = None,
-        force: bool = False,
-        verbose: int = 0,
-        callback: Callable[[dict[str, Any]], object] | None = None,
-    ) -> None:
-        self.family = family
-        self.covariance = covariance
-        self.alpha = alpha
-        self.column_families = column_families
-        self.sigma = sigma
-        self.sigma0 = sigma0
-        self.m0 = m0
-        self.gamma = gamma
-        self.kappa0 = kappa0
-        self.nu0 = nu0
-        self.psi0 = psi0
-        self.a0 = a0
-        self.b0 = b0
-        self.tau = tau
-        self.standardize = standardize
-        self.pca = pca
-        self.normalize = normalize
-        self.columns = columns
-        self.exclude = exclude
-        self.label_column = label_column
-        self.header = header
-        self.method = method
-        self.consolidation = consolidation
-        self.schedule = schedule
-        self.splits = splits
-        self.sweeps_per_cycle = sweeps_per_cycle
-        self.cycles = cycles
-        self.max_cycles = max_cycles
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.chains = chains
-        self.draws = draws
-        self.thin = thin
-        self.draws_from = draws_from
-        self.point = point
-        self.n_workers = n_workers
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.latency = latency
-        self.bandwidth = bandwidth
-        self.straggler = straggler
-        self.crash = crash
-        self.cores = cores
-        self.row_cost = row_cost
-        self.address = address
-        self.rejoin_timeout = rejoin_timeout
-        self.checkpoint_dir = checkpoint_dir
-        self.kernel = kernel
-        self.out = out
-        self.force = force
-        self.verbose = verbose
-        self.callback = callback
 
     # fitting
 

@@ -6,10 +6,10 @@ use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, Engine};
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, FamilyName, ModelOptions};
-use dirigent::node::{CoordinatorOptions, SliceCoordinatorOptions};
+use dirigent::node::{CoordinatorOptions, RoundsCoordinatorOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::sweep::Kernel;
 use dirigent::{Error, InputError, Result};
@@ -49,45 +49,51 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
         "a fixed number of --cycles",
         "ask for --cycles auto",
     )?;
+    check_method(args)?;
+    check_engine(args)
+}
+
+/// What a method cannot make use of.
+fn check_method(args: &FitArgs) -> Result<()> {
     let method = &args.run.method;
+    let of_consolidation = [
+        ("--consolidation", method.consolidation.is_some()),
+        ("--schedule", method.schedule.is_some()),
+        ("--splits", method.splits.is_some()),
+        ("--draws-from", args.run.draws_from.is_some()),
+        ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
+    ];
+    let refuse_all = |options: &[(&str, bool)], with: &str| {
+        let mut options = options.iter();
+        options.try_for_each(|(option, is_given)| refuse(*is_given, option, with, "choose another --method"))
+    };
     if method.is_cgs() {
-        for (option, is_given) in [
+        let of_workers = [
             ("--workers", args.run.workers.is_some_and(|workers| workers != 1)),
             ("--threads", args.run.threads.is_some_and(|threads| threads != 1)),
-            ("--consolidation", method.consolidation.is_some()),
-            ("--schedule", method.schedule.is_some()),
-            ("--splits", method.splits.is_some()),
-            ("--draws-from", args.run.draws_from.is_some()),
-            ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
+        ];
+        let of_engines = [
             ("--engine", args.engine.engine.is_some()),
             (args.engine.simulation_option().unwrap_or_default(), args.engine.simulation_option().is_some()),
             (args.engine.cluster_option().unwrap_or_default(), args.engine.cluster_option().is_some()),
-        ] {
-            refuse(
-                is_given,
-                option,
-                "--method cgs, which is exact, on one worker and one thread",
-                "choose another --method",
-            )?;
+        ];
+        for options in [&of_workers[..], &of_consolidation, &of_engines] {
+            refuse_all(options, "--method cgs, which is exact, on one worker and one thread")?;
         }
     }
     if method.is_in_rounds() {
         let name = method.name();
-        for (option, is_given) in [
-            ("--consolidation", method.consolidation.is_some()),
-            ("--schedule", method.schedule.is_some()),
-            ("--splits", method.splits.is_some()),
-            ("--draws-from", args.run.draws_from.is_some()),
-            ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
-        ] {
-            let with = format!("--method {name}, in which all workers are in step and nothing is consolidated");
-            refuse(is_given, option, &with, "choose another --method")?;
-        }
+        let with = format!("--method {name}, in which all workers are in step and nothing is consolidated");
+        refuse_all(&of_consolidation, &with)?;
     }
     let has_merges = method.av_merges.is_some() && !method.is_av();
     refuse(has_merges, "--av-merges", "this method", "choose --method av")?;
     let with = "--method av, whose workers take rows with them that nobody else has";
-    refuse(method.is_av() && !args.engine.crash.is_empty(), "--crash", with, "choose another --method")?;
+    refuse(method.is_av() && !args.engine.crash.is_empty(), "--crash", with, "choose another --method")
+}
+
+/// What an engine cannot make use of.
+fn check_engine(args: &FitArgs) -> Result<()> {
     if args.engine.engine != Some(EngineArg::Simulated) {
         let option = args.engine.simulation_option();
         refuse(option.is_some(), option.unwrap_or_default(), "this engine", "add --engine simulated")?;
@@ -150,8 +156,8 @@ pub(crate) fn method(
         let (model, shows_labels) = (model.clone(), false);
         let (n_kept, chain) = (0, 0);
         let coordinator =
-            SliceCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
-        let rounds = SliceOptions { coordinator, draws, engine, start, time_limit };
+            RoundsCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
+        let rounds = RoundsOptions { coordinator, draws, engine, start, time_limit };
         let merges = args.run.method.av_merges == Some(SwitchArg::On);
         return Ok(match &args.run.method {
             method if method.is_av() => MethodOptions::Av(AvOptions { rounds, merges }),

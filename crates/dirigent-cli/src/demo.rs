@@ -1,12 +1,15 @@
-//! `dirigent demo`: the paper's synthetic set at a tenth of its size, made and fitted.
+//! `dirigent demo`: the paper's synthetic set at a tenth of its size, made, and fitted by the default method.
+
+use std::num::NonZero;
+use std::thread::available_parallelism;
 
 use dirigent::Result;
 use dirigent::io::synthetic::MixtureLaw;
 use dirigent::io::{DataSet, Selection};
-use dirigent::method::MethodOptions;
-use dirigent::method::cgs::CgsOptions;
+use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
-use dirigent::posterior::horizon::Cycles;
+use dirigent::node::CoordinatorOptions;
 use dirigent::run_dir::{DataRecord, Point};
 use dirigent::survey::Survey;
 use dirigent::sweep::Kernel;
@@ -30,24 +33,22 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let model_options = paper_model();
     let model = Model::resolve(&model_options, &Survey::of(&shard))?;
     console.say(describe_model(&model, &model_options));
-    let options = CgsOptions {
-        cycles: Cycles::Fixed(50),
-        time_limit: None,
-        alpha: Alpha::Fixed(1.0),
-        seed: 0,
-        chain: 0,
-        draws: None,
-        kernel: Kernel::best(),
-        start: None,
-        first_cycle: 0,
-    };
+    let options = MethodOptions::Distributed(DistributedOptions {
+        coordinator: CoordinatorOptions {
+            n_workers: default_workers(shard.n_rows()) as u32,
+            model: model_options.clone(),
+            alpha: Alpha::Fixed(1.0),
+            ..CoordinatorOptions::default()
+        },
+        engine: Engine::Threads(available_parallelism().map_or(1, NonZero::get)),
+        ..DistributedOptions::default()
+    });
 
     let run_dir = create_run_dir(&args.output, data.name())?;
     let selection = Selection::default();
     let mut data_record = DataRecord::of(&data, &selection);
     (data_record.truth, data_record.made_by) = (Some("made with the rows".to_owned()), Some(&law));
-    let options = MethodOptions::Cgs(options);
-    let record = new_record(data_record, &model, &model_options, "cgs", Kernel::best(), &options, 1);
+    let record = new_record(data_record, &model, &model_options, "dirigent", Kernel::best(), &options, 1);
     let job = Job {
         shard: &shard,
         as_read: &shard,

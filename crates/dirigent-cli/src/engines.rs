@@ -36,10 +36,13 @@ pub struct EngineSettings {
     pub labels: Option<PathBuf>,
 }
 
+/// An engine that a fit and the library's nodes share.
+pub type SharedEngine = Arc<Mutex<dyn OutsideEngine>>;
+
 /// The engines that a program brings.
 pub trait OutsideEngines {
     /// Makes the engine of this name; what it lacks is an [`InputError`].
-    fn make(&self, name: &'static str) -> Result<Box<dyn OutsideEngine>>;
+    fn make(&self, name: &'static str) -> Result<SharedEngine>;
 }
 
 /// A program without engines of its own.
@@ -47,10 +50,10 @@ pub trait OutsideEngines {
 pub struct NoEngines;
 
 impl OutsideEngines for NoEngines {
-    fn make(&self, name: &'static str) -> Result<Box<dyn OutsideEngine>> {
+    fn make(&self, name: &'static str) -> Result<SharedEngine> {
         let problem = format!("--engine {name} belongs to the Python package, and this is the command without it");
         Err(InputError::new(problem)
-            .hint(format!("pip install \"dirigent[{name}]\", and use the command it brings"))
+            .hint(format!("in a clone of dirigent: pip install \".[{name}]\", and use the command it brings"))
             .into())
     }
 }
@@ -61,7 +64,7 @@ const REJOIN_TIMEOUT: f64 = 60.0;
 /// The engine of a fit, which ends with it.
 pub(crate) struct Outside {
     name: &'static str,
-    engine: Arc<Mutex<Carried>>,
+    engine: SharedEngine,
     settings: EngineSettings,
     /// How many workers it has, where that is not for the user to say.
     pub(crate) n_workers: Option<u32>,
@@ -72,17 +75,16 @@ impl Outside {
     /// The engine that was asked for, if it is none of ours; with another number of workers than it has, nothing is begun.
     pub(crate) fn open(args: &EngineArgs, workers: Option<u32>, engines: &dyn OutsideEngines) -> Result<Option<Self>> {
         let Some(name) = args.external() else { return Ok(None) };
-        let mut engine = engines.make(name)?;
-        let n_workers = engine.n_workers();
+        let engine = engines.make(name)?;
         let settings = EngineSettings {
             address: args.address.clone(),
             rejoin_timeout: args.rejoin_timeout.unwrap_or(REJOIN_TIMEOUT),
             labels: args.checkpoint_dir.clone(),
         };
         // from here on whatever happens ends it
-        let engine = Arc::new(Mutex::new(Carried(engine)));
         let mut outside = Self { name, engine, settings, n_workers: None, has_ended_well: false };
-        outside.n_workers = n_workers?;
+        let n_workers = outside.lock().n_workers()?;
+        outside.n_workers = n_workers;
         if let (Some(asked), Some(there)) = (workers, outside.n_workers)
             && asked != there
         {
@@ -103,7 +105,7 @@ impl Outside {
 
     /// Makes the hosts.
     pub(crate) fn start(&self, n_workers: u32) -> Result<()> {
-        self.lock().0.start(n_workers, &self.settings)
+        self.lock().start(n_workers, &self.settings)
     }
 
     /// The fit has ended, and well.
@@ -111,7 +113,7 @@ impl Outside {
         self.has_ended_well = true;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Carried> {
+    fn lock(&self) -> MutexGuard<'_, dyn OutsideEngine + 'static> {
         self.engine.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -119,24 +121,7 @@ impl Outside {
 impl Drop for Outside {
     fn drop(&mut self) {
         let has_failed = !self.has_ended_well;
-        self.lock().0.end(has_failed);
-    }
-}
-
-/// An engine as the library knows it.
-struct Carried(Box<dyn OutsideEngine>);
-
-impl Transport for Carried {
-    fn post(&mut self, worker: u32, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()> {
-        self.0.post(worker, request, shared)
-    }
-
-    fn receive(&mut self, wait: std::time::Duration) -> Result<Vec<dirigent::engine::remote::Delivery>> {
-        self.0.receive(wait)
-    }
-
-    fn interrupt(&mut self) {
-        self.0.interrupt();
+        self.lock().end(has_failed);
     }
 }
 

@@ -25,9 +25,6 @@ use crate::resume::{self, Resumed};
 use crate::said::Said;
 use crate::watch::Watch;
 
-/// Cycles after which a chain that has not settled is given up.
-pub(crate) const MAX_CYCLES: u64 = 1000;
-
 pub(crate) fn run(args: &FitArgs, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<()> {
     let path = match &args.checkpoints.resume {
         Some(run) => {
@@ -228,7 +225,7 @@ pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
 /// its way in.
 fn plan_draws(args: &RunArgs) -> Result<(Cycles, Option<Draws>)> {
     let (cycles, usual_thin) = match args.cycles {
-        CyclesArg::Auto => (Cycles::Auto { max: args.max_cycles.unwrap_or(MAX_CYCLES) }, 1),
+        CyclesArg::Auto => (Cycles::Auto { max: args.max_cycles.unwrap_or(Cycles::USUAL_MAX) }, 1),
         CyclesArg::Fixed(n) => (Cycles::Fixed(n), (n / args.draws.unwrap_or(1).saturating_mul(2)).max(1)),
     };
     let Some(n_draws) = args.draws else { return Ok((cycles, None)) };

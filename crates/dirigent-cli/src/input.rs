@@ -92,8 +92,11 @@ fn open(
     Ok(data)
 }
 
-/// What comes over a network may take its time.
+/// What comes over a network may take its time. A build that reads files only refuses addresses, and says nothing before.
 pub(crate) fn say_what_is_fetched(paths: &[PathBuf], console: Console) {
+    if !cfg!(feature = "object-store") {
+        return;
+    }
     for path in paths.iter().filter(|path| is_address(path)) {
         // what follows may be a secret
         let shown = path.to_string_lossy();

@@ -4,6 +4,7 @@
 
 mod args;
 mod choose;
+mod closing_words;
 mod console;
 mod demo;
 mod draws;
@@ -19,6 +20,7 @@ mod keep;
 mod point;
 mod predict;
 mod progress;
+mod recorder;
 mod report;
 mod reproduce;
 mod resume;

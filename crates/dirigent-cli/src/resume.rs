@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use dirigent::checkpoint::folder::{Checkpoint, FOLDER, Folder};
 use dirigent::model::Model;
+use dirigent::posterior::horizon::Cycles;
 use dirigent::{Error, InputError, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::{CyclesArg, FitArgs, RunArgs};
-use crate::fit::MAX_CYCLES;
 use crate::keep::COMMAND;
 use crate::said::Said;
 
@@ -89,7 +89,7 @@ fn is_later(before: &RunArgs, after: &RunArgs) -> bool {
         (before, after) => before == after,
     };
     // left out, there are as many as usual, or there is no limit
-    let by_maximum = after.max_cycles.is_some_and(|after| before.max_cycles.unwrap_or(MAX_CYCLES) <= after)
+    let by_maximum = after.max_cycles.is_some_and(|after| before.max_cycles.unwrap_or(Cycles::USUAL_MAX) <= after)
         || after.max_cycles == before.max_cycles;
     let by_time = after.time_limit.is_none_or(|after| before.time_limit.is_some_and(|before| before <= after));
     by_cycles && by_maximum && by_time

@@ -1,11 +1,11 @@
 //! Engines that are written in Python, as the command knows them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dirigent::engine::remote::{Delivery, Transport};
 use dirigent::{Error, InputError, Result};
-use dirigent_cli::engines::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines};
+use dirigent_cli::engines::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
 use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -15,12 +15,12 @@ use pyo3::types::{PyBytes, PyDict};
 pub(crate) struct PythonEngines(pub(crate) Option<Py<PyDict>>);
 
 impl OutsideEngines for PythonEngines {
-    fn make(&self, name: &'static str) -> Result<Box<dyn OutsideEngine>> {
+    fn make(&self, name: &'static str) -> Result<SharedEngine> {
         Python::attach(|py| {
             let factory = self.0.as_ref().and_then(|engines| engines.bind(py).get_item(name).ok().flatten());
             let Some(factory) = factory else { return NoEngines.make(name) };
             let object = factory.call0().map_err(|error| failed(py, name, &error))?.unbind();
-            Ok(Box::new(PythonEngine { name, object, shared: None }) as Box<dyn OutsideEngine>)
+            Ok(Arc::new(Mutex::new(PythonEngine { name, object, shared: None })) as SharedEngine)
         })
     }
 }

@@ -13,11 +13,10 @@
 //! ```
 //! use dirigent::Result;
 //! use dirigent::method::cgs::Observer;
-//! use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
+//! use dirigent::method::distributed::{DistributedOptions, Engine};
 //! use dirigent::method::{self, MethodOptions, default_workers};
-//! use dirigent::model::{Alpha, Model, ModelOptions};
-//! use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
-//! use dirigent::posterior::horizon::Cycles;
+//! use dirigent::model::{Model, ModelOptions};
+//! use dirigent::node::CoordinatorOptions;
 //! use dirigent::posterior::predictive::Predictor;
 //! use dirigent::rows::{Shard, Table};
 //! use dirigent::survey::Survey;
@@ -37,24 +36,10 @@
 //!     coordinator: CoordinatorOptions {
 //!         n_workers: default_workers(rows.n_rows()) as u32,
 //!         model: model_options,
-//!         alpha: Alpha::Auto,
-//!         consolidation: Consolidation::Progressive,
-//!         splits: true,
-//!         schedule: Schedule::Sync,
-//!         cycles: Cycles::Auto { max: 1000 },
-//!         n_kept: 0,
-//!         seed: 0,
-//!         chain: 0,
-//!         sweeps_per_cycle: 1,
-//!         shows_labels: false,
-//!         kernel: None,
-//!         has_start: false,
+//!         ..CoordinatorOptions::default()
 //!     },
-//!     draws: None,
-//!     draws_from: DrawsFrom::Exact,
 //!     engine: Engine::Threads(2),
-//!     start: None,
-//!     time_limit: None,
+//!     ..DistributedOptions::default()
 //! });
 //!
 //! // whoever looks on is told of every cycle

@@ -60,6 +60,16 @@ impl<T: bytemuck::Pod> Cells<T> {
 }
 
 /// Sparse rows in compressed form.
+///
+/// ```
+/// use dirigent::rows::{CountTable, Shard, Table};
+///
+/// let mut documents = CountTable::new(1000);
+/// documents.push_row([(3, 2), (17, 1)]); // word 3 twice, word 17 once
+/// documents.push_row([(999, 4)]);
+/// let rows = Shard::of_table(Table::Counts(documents));
+/// assert!(rows.is_counts() && rows.n_rows() == 2);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountTable {
     n_columns: usize,

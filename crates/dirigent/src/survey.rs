@@ -56,6 +56,15 @@ pub struct ColumnSummary {
 
 impl Survey {
     /// Looks at every row of a shard once.
+    ///
+    /// ```
+    /// use dirigent::rows::{Shard, Table};
+    /// use dirigent::survey::Survey;
+    ///
+    /// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 5.0, 2.0, 5.0]));
+    /// let survey = Survey::of(&rows);
+    /// assert_eq!((survey.n_rows, survey.means()), (2, vec![1.0, 5.0]));
+    /// ```
     pub fn of(shard: &Shard) -> Self {
         let cells = if shard.is_counts() { survey_counts(shard) } else { survey_numbers(shard) };
         Self { n_rows: shard.n_rows() as u64, n_columns: shard.n_columns(), cells }

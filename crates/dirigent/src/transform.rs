@@ -70,6 +70,17 @@ impl TransformOptions {
     }
 
     /// What is to be done to the rows of a data set, of which it is computed, and what there is to say of it.
+    ///
+    /// ```
+    /// use dirigent::io::DataSet;
+    /// use dirigent::rows::{Row, Table};
+    /// use dirigent::transform::TransformOptions;
+    ///
+    /// let data = DataSet::of_table("heights", Table::from_f64(1, vec![160.0, 180.0]));
+    /// let (transform, _record) = TransformOptions { standardize: true, ..TransformOptions::default() }.resolve(&data)?;
+    /// assert_eq!(data.transformed(&transform).all_rows().row(0), Row::F64(&[-1.0]));
+    /// # Ok::<(), dirigent::Error>(())
+    /// ```
     pub fn resolve(&self, data: &DataSet) -> Result<(Transform, TransformRecord)> {
         let option = self.option();
         if data.is_counts() {

@@ -4,14 +4,13 @@
 
 use dirigent::Result;
 use dirigent::method::cgs::{CgsOptions, Observer, run};
-use dirigent::model::{Alpha, Model, ModelOptions};
+use dirigent::model::{Model, ModelOptions};
 use dirigent::posterior::diagnostics::ess_bulk;
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{Shard, Table};
 use dirigent::special::log_gamma;
 use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
 
 const N_ROWS: usize = 3000;
 const BURN_IN: usize = 200;
@@ -95,17 +94,7 @@ fn draws_of_alpha_follow_its_posterior_given_k() {
         // so wide a prior that no row leaves its cluster to be alone, not once in all cycles
         let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(1e5), ..ModelOptions::default() };
         let model = Model::resolve(&options, &Survey::of(&shard)).unwrap();
-        let options = CgsOptions {
-            cycles: Cycles::Fixed(CYCLES),
-            time_limit: None,
-            alpha: Alpha::Auto,
-            seed,
-            chain: 0,
-            draws: None,
-            kernel: Kernel::best(),
-            start: None,
-            first_cycle: 0,
-        };
+        let options = CgsOptions { cycles: Cycles::Fixed(CYCLES), seed, ..CgsOptions::default() };
         let mut log = Log::default();
         run(&shard, &model, &options, None, &mut log).unwrap();
         let kept = &log.0[BURN_IN..];

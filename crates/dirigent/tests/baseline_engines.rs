@@ -1,26 +1,30 @@
 //! The nodes of AV and SubC on the engines: same seed, same labels; no row lost or held twice; and what happens when nodes are lost.
 
+#[path = "common/rounds.rs"]
+mod rounds;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use dirigent::Result;
 use dirigent::consolidate::{ComponentId, ShardId};
 use dirigent::engine::Driver;
-use dirigent::engine::simulated::{Checkpoints, Cost, Crash, NoRespawn, Respawn, Simulation, run_watched};
+use dirigent::engine::simulated::{Cost, Crash, NoRespawn, Respawn, Simulation, run_watched};
 use dirigent::method::av::AvOptions;
-use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
+use dirigent::method::cgs::{Outcome, log_joint_of_labels};
 use dirigent::method::distributed::Engine;
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Alpha, Covariance, FamilyName, Model, ModelOptions};
+use dirigent::model::{Covariance, FamilyName, Model, ModelOptions};
 use dirigent::node::{
-    AvCoordinator, AvWorker, AvWorkerOptions, Frame, SliceCoordinatorOptions, SubcCoordinator, SubcWorker,
+    AvCoordinator, AvWorker, AvWorkerOptions, Frame, RoundsCoordinatorOptions, SubcCoordinator, SubcWorker,
 };
 use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{CountTable, Shard, Table, worker_rows};
-use dirigent::survey::Survey;
+use dirigent::rng::{Role, Seed};
+use dirigent::rows::{Shard, Table, worker_rows};
 use dirigent::sweep::Kernel;
 use dirigent::trace::CycleInfo;
+
+use rounds::{Log, Makers, Nodes, cells, documents, gaussian_rows, parts, random_simulation};
 
 const WORKERS: u32 = 7;
 
@@ -31,35 +35,6 @@ enum Method {
 }
 
 const METHODS: [Method; 3] = [Method::Av { merges: false }, Method::Av { merges: true }, Method::Subc];
-
-#[derive(Debug, Default)]
-struct Log(Vec<(u64, f64, usize, f64)>);
-
-impl Observer for Log {
-    fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-        self.0.push((info.cycle, info.log_joint, info.k, info.alpha));
-        Ok(())
-    }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-}
-
-fn cells(n_rows: usize, n_columns: usize, rng: &mut Stream) -> Vec<f64> {
-    let centres: Vec<f64> = (0..12 * n_columns).map(|_| 10.0 * rng.normal()).collect();
-    let centre = |ix: usize| centres[(ix / n_columns % 12) * n_columns + ix % n_columns];
-    (0..n_rows * n_columns).map(|ix| centre(ix) + rng.normal()).collect()
-}
-
-fn documents(n_rows: usize, rng: &mut Stream) -> Shard {
-    let mut table = CountTable::new(30);
-    for row in 0..n_rows {
-        let first = 10 * (row % 3) as u32;
-        let entries: Vec<(u32, u32)> = (first..first + 10).map(|word| (word, rng.below(4) as u32)).collect();
-        table.push_row(entries.into_iter().filter(|(_, count)| *count > 0));
-    }
-    Shard::of_table(Table::Counts(table))
-}
 
 type Data = (ModelOptions, Shard);
 
@@ -93,23 +68,19 @@ fn data() -> Vec<Data> {
     ]
 }
 
-fn coordinator(model: &ModelOptions, cycles: u64) -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions {
+fn coordinator(model: &ModelOptions, cycles: u64) -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions {
         n_workers: WORKERS,
         model: model.clone(),
-        alpha: Alpha::Auto,
         cycles: Cycles::Fixed(cycles),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
+        ..RoundsCoordinatorOptions::default()
     }
 }
 
 fn fit(method: Method, data: &Data, start: Option<Vec<u32>>, engine: Engine) -> Result<(Outcome, Log, Model)> {
     let (model, rows) = data;
-    let rounds = SliceOptions { coordinator: coordinator(model, 8), draws: None, engine, start, time_limit: None };
+    let rounds = RoundsOptions { coordinator: coordinator(model, 8), engine, start, ..RoundsOptions::default() };
     let options = match method {
         Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
         Method::Subc => MethodOptions::Subc(rounds),
@@ -212,52 +183,6 @@ fn no_row_that_travels_is_lost_or_held_twice() {
     }
 }
 
-/// Makes the nodes of one random schedule.
-struct Nodes {
-    shards: Vec<Shard>,
-    options: SliceCoordinatorOptions,
-    workers: Vec<ShardId>,
-    n_restarts: u32,
-}
-
-impl Respawn<SubcCoordinator, SubcWorker> for Nodes {
-    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<SubcWorker> {
-        let shard = self.shards[shard_id as usize].clone();
-        match checkpoint {
-            Some(checkpoint) => SubcWorker::restore(shard_id, shard, Kernel::best(), &checkpoint),
-            None => Ok(SubcWorker::new(shard_id, shard, Kernel::best())),
-        }
-    }
-    fn on_workers(&mut self, alive: &[ShardId]) {
-        self.workers = alive.to_vec();
-    }
-    fn coordinator(&mut self) -> Result<SubcCoordinator> {
-        self.n_restarts += 1;
-        let plan = self.options.plan(&Survey::of_all(&self.shards), Kernel::best())?;
-        Ok(SubcCoordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
-    }
-}
-
-fn random_simulation(seed: u64, rng: &mut Stream) -> Simulation {
-    let crash = |rng: &mut Stream| Crash {
-        worker: rng.below(3) as u32,
-        cycle: 1 + rng.below(5) as u64,
-        back_after: Some(1 + rng.below(2) as u64),
-    };
-    Simulation {
-        seed,
-        reorder: 0.3 * rng.uniform(),
-        loss: 0.2 * rng.uniform(),
-        retry: 1e-3,
-        duplicate: 0.3 * rng.uniform(),
-        crashes: if rng.below(2) == 0 { vec![crash(rng)] } else { Vec::new() },
-        coordinator_crash: (rng.below(3) == 0).then(|| 1 + rng.below(5) as u64),
-        checkpoints: [Checkpoints::EveryReport, Checkpoints::EveryEvents(2)][rng.below(2)],
-        cost: Cost::PerRow { worker: 1e-3, coordinator: 0.0 },
-        ..Simulation::default()
-    }
-}
-
 /// How many rows the workers there are have in each component.
 fn sizes_of_labels(workers: &[Option<SubcWorker>]) -> BTreeMap<ComponentId, i64> {
     let mut sizes = BTreeMap::new();
@@ -272,15 +197,12 @@ fn the_statistics_of_subc_are_those_of_the_labels_at_rest_after_any_schedule() {
     let mut n_rests = 0;
     for seed in 0..60 {
         let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
-        let rows = if seed % 2 == 0 {
-            Shard::of_table(Table::from_f64(2, cells(60, 2, &mut rng)))
-        } else {
-            documents(60, &mut rng)
-        };
-        let simulation = random_simulation(seed, &mut rng);
-        let shards: Vec<Shard> = (0..3).map(|worker| rows.part(worker_rows(worker, 3, 60))).collect();
-        let options = SliceCoordinatorOptions { n_workers: 3, ..coordinator(&ModelOptions::default(), 7) };
-        let mut nodes = Nodes { shards, options, workers: Vec::new(), n_restarts: 0 };
+        let rows = if seed % 2 == 0 { gaussian_rows(60, 2, &mut rng) } else { documents(60, &mut rng) };
+        let simulation = random_simulation(seed, false, &mut rng);
+        let options = RoundsCoordinatorOptions { n_workers: 3, ..coordinator(&ModelOptions::default(), 7) };
+        let makers =
+            Makers { worker: SubcWorker::new, restore: SubcWorker::restore, rebuild: SubcCoordinator::rebuild };
+        let mut nodes = Nodes::new(parts(&rows, 3), options, makers);
         let mut coordinator = SubcCoordinator::new(nodes.options.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();
         run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut Silent, &mut |moment| {

@@ -4,15 +4,16 @@
 
 mod common;
 
-use common::{Enumeration, Kept, model_options, tiny_gaussian, tiny_multinomial};
+use common::tiny::{tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, Kept, model_options};
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::Draws;
 use dirigent::method::distributed::Engine;
-use dirigent::method::slice::SliceOptions;
+use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, run};
 use dirigent::model::{Alpha, Model};
-use dirigent::node::SliceCoordinatorOptions;
+use dirigent::node::RoundsCoordinatorOptions;
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rows::Shard;
 
@@ -47,22 +48,20 @@ struct Verdict {
 }
 
 fn judge(method: Method, (model, rows): &(Model, Shard), n_workers: u32, alpha: Alpha) -> Verdict {
-    let coordinator = SliceCoordinatorOptions {
+    let coordinator = RoundsCoordinatorOptions {
         n_workers,
         model: model_options(model),
         alpha,
         cycles: Cycles::Fixed(DRAWS as u64 + 200),
-        n_kept: 0,
         seed: 5,
-        chain: 0,
         shows_labels: true,
-        kernel: None,
+        ..RoundsCoordinatorOptions::default()
     };
     // no clock is asked: it would take longer than the draws
     let cost = Cost::PerRow { worker: 1e-6, coordinator: 0.0 };
     let engine = Engine::Simulated(Box::new(Simulation { cost, ..Simulation::default() }));
     let draws = Some(Draws { n_draws: DRAWS, thin: 1 });
-    let rounds = SliceOptions { coordinator, draws, engine, start: None, time_limit: None };
+    let rounds = RoundsOptions { coordinator, draws, engine, ..RoundsOptions::default() };
     let options = match method {
         Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
         Method::Subc => MethodOptions::Subc(rounds),

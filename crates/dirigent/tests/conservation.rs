@@ -159,11 +159,9 @@ fn conserve(seed: u64) -> Conserved {
         cycles: if rng.below(2) == 0 { Cycles::Fixed(20) } else { Cycles::Auto { max: 20 } },
         n_kept: [0, 0, 3][rng.below(3)],
         seed,
-        chain: 0,
         sweeps_per_cycle: 1 + rng.below(2) as u32,
-        shows_labels: false,
         kernel: Some(Kernel::Portable),
-        has_start: false,
+        ..CoordinatorOptions::default()
     };
     let shards = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(is_text, &mut rng)).collect();
     let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
@@ -201,18 +199,11 @@ fn a_worker_that_sends_noise_is_expelled_by_name_and_the_others_go_on() {
         let options = CoordinatorOptions {
             n_workers: 3,
             model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() },
-            alpha: Alpha::Auto,
-            consolidation: Consolidation::Progressive,
-            splits: true,
             schedule,
             cycles: Cycles::Fixed(15),
-            n_kept: 0,
             seed: 7,
-            chain: 0,
-            sweeps_per_cycle: 1,
-            shows_labels: false,
             kernel: Some(Kernel::Portable),
-            has_start: false,
+            ..CoordinatorOptions::default()
         };
         let shards = (0..3).map(|_| shard(false, &mut rng)).collect();
         let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };

@@ -7,7 +7,7 @@ use dirigent::method::chains::{self, Over};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::{MethodOptions, advice, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::node::{CoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::{Cycles, StoppedBecause};
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table};
@@ -52,17 +52,7 @@ fn model() -> Model {
 
 fn cgs(cycles: Cycles, draws: Option<Draws>, time_limit: Option<f64>) -> MethodOptions {
     let (alpha, kernel) = (Alpha::Fixed(1.0), Kernel::best());
-    MethodOptions::Cgs(CgsOptions {
-        cycles,
-        time_limit,
-        alpha,
-        seed: 3,
-        chain: 0,
-        draws,
-        kernel,
-        start: None,
-        first_cycle: 0,
-    })
+    MethodOptions::Cgs(CgsOptions { cycles, time_limit, alpha, seed: 3, draws, kernel, ..CgsOptions::default() })
 }
 
 fn distributed(
@@ -76,25 +66,19 @@ fn distributed(
         n_workers: 5,
         model: model_options(),
         alpha: Alpha::Fixed(1.0),
-        consolidation: Consolidation::Progressive,
         splits: false,
         schedule,
         cycles,
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
-        has_start: false,
+        ..CoordinatorOptions::default()
     };
     MethodOptions::Distributed(DistributedOptions {
         coordinator,
         draws,
         draws_from: DrawsFrom::Fast,
         engine,
-        start: None,
         time_limit,
+        ..DistributedOptions::default()
     })
 }
 

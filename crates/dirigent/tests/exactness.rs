@@ -4,10 +4,8 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{
-    Distance, Enumeration, KINDS, crp_law_of_k, shard_of, tiny_columns, tiny_directions, tiny_full, tiny_full_wide,
-    tiny_gaussian, tiny_multinomial,
-};
+use common::tiny::{KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
+use common::{Distance, Enumeration, crp_law_of_k, shard_of};
 use dirigent::family::Family;
 use dirigent::method::cgs::Chain;
 use dirigent::model::{Alpha, Model};

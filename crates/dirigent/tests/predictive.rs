@@ -8,10 +8,10 @@ use dirigent::family::{GaussianFixed, Multinomial, OwnedRow};
 use dirigent::io::synthetic::MixtureLaw;
 use dirigent::io::{FittedColumns, Selection};
 use dirigent::method::cgs::{CgsOptions, Observer, Outcome};
-use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
+use dirigent::method::distributed::{DistributedOptions, Engine};
 use dirigent::method::{MethodOptions, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::node::CoordinatorOptions;
 use dirigent::posterior::horizon::Cycles;
 use dirigent::posterior::predictive::Predictor;
 use dirigent::rng::{Role, Seed};
@@ -35,42 +35,19 @@ impl Observer for Nobody {
 /// A fit by one chain, and one by five workers.
 fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
     let (alpha, seed, kernel) = (Alpha::Auto, 3, Kernel::best());
-    let cgs = MethodOptions::Cgs(CgsOptions {
-        cycles: Cycles::Fixed(6),
-        time_limit: None,
-        alpha,
-        seed,
-        chain: 0,
-        draws: None,
-        kernel,
-        start: None,
-        first_cycle: 0,
-    });
+    let cgs = MethodOptions::Cgs(CgsOptions { cycles: Cycles::Fixed(6), alpha, seed, kernel, ..CgsOptions::default() });
     let coordinator = CoordinatorOptions {
         n_workers: 5,
         model: model.clone(),
         alpha,
-        consolidation: Consolidation::Progressive,
-        splits: true,
-        schedule: Schedule::Sync,
         cycles: Cycles::Fixed(6),
-        n_kept: 0,
         seed,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
         kernel: Some(kernel),
-        has_start: false,
+        ..CoordinatorOptions::default()
     };
     let engine = Engine::Threads(2);
-    let dirigent = MethodOptions::Distributed(DistributedOptions {
-        coordinator,
-        draws: None,
-        draws_from: DrawsFrom::Exact,
-        engine,
-        start: None,
-        time_limit: None,
-    });
+    let dirigent =
+        MethodOptions::Distributed(DistributedOptions { coordinator, engine, ..DistributedOptions::default() });
     [cgs, dirigent].map(|options| {
         let model = Model::resolve(model, &options.survey(rows)).unwrap();
         let (outcome, _) = run(rows, &model, &options, None, &mut Nobody).unwrap();

@@ -11,13 +11,12 @@ use dirigent::method::MethodOptions;
 use dirigent::method::cgs::{CgsOptions, Draws, Observer};
 use dirigent::method::chains::{self, ChainsOutcome};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::method::slice::SliceOptions;
-use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule, SliceCoordinatorOptions};
+use dirigent::method::rounds::RoundsOptions;
+use dirigent::model::{Model, ModelOptions};
+use dirigent::node::{Consolidation, CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::Shard;
-use dirigent::sweep::Kernel;
 use dirigent::trace::CycleInfo;
 use dirigent::{Error, Result};
 
@@ -185,18 +184,11 @@ fn distributed(consolidation: Consolidation, splits: bool) -> impl Fn(ModelOptio
         coordinator: CoordinatorOptions {
             n_workers: WORKERS,
             model,
-            alpha: Alpha::Auto,
             consolidation,
             splits,
-            schedule: Schedule::Sync,
             cycles: Cycles::Fixed(9),
-            n_kept: 0,
             seed: 5,
-            chain: 0,
-            sweeps_per_cycle: 1,
-            shows_labels: false,
-            kernel: Some(Kernel::best()),
-            has_start: false,
+            ..CoordinatorOptions::default()
         },
         draws: None,
         draws_from: DrawsFrom::Fast,
@@ -223,33 +215,19 @@ fn every_consolidation_goes_on_as_if_nothing_had_happened() {
 
 fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
     move |_| {
-        MethodOptions::Cgs(CgsOptions {
-            cycles: Cycles::Auto { max: 30 },
-            time_limit: None,
-            alpha: Alpha::Auto,
-            seed: 5,
-            chain: 0,
-            draws,
-            kernel: Kernel::best(),
-            start: None,
-            first_cycle: 0,
-        })
+        MethodOptions::Cgs(CgsOptions { cycles: Cycles::Auto { max: 30 }, seed: 5, draws, ..CgsOptions::default() })
     }
 }
 
 fn slice(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
     move |model| {
-        MethodOptions::Slice(SliceOptions {
-            coordinator: SliceCoordinatorOptions {
+        MethodOptions::Slice(RoundsOptions {
+            coordinator: RoundsCoordinatorOptions {
                 n_workers: WORKERS,
                 model,
-                alpha: Alpha::Auto,
                 cycles: Cycles::Fixed(9),
-                n_kept: 0,
                 seed: 5,
-                chain: 0,
-                shows_labels: false,
-                kernel: Some(Kernel::best()),
+                ..RoundsCoordinatorOptions::default()
             },
             draws,
             engine: Engine::Threads(2),

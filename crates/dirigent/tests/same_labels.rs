@@ -3,14 +3,13 @@
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
-use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine, run};
+use dirigent::method::distributed::{DistributedOptions, Engine, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
 use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
 use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
 use dirigent::trace::CycleInfo;
 
 const WORKERS: usize = 20;
@@ -46,32 +45,19 @@ fn options(consolidation: Consolidation, schedule: Schedule) -> CoordinatorOptio
     CoordinatorOptions {
         n_workers: WORKERS as u32,
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
-        alpha: Alpha::Auto,
         consolidation,
         splits: false,
         schedule,
         cycles: Cycles::Fixed(8),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
-        has_start: false,
+        ..CoordinatorOptions::default()
     }
 }
 
 fn fit_with(coordinator: CoordinatorOptions, rows: &Shard, engine: Engine) -> (Outcome, Vec<Line>) {
     let n_rows = rows.n_rows();
     let shards: Vec<Shard> = (0..WORKERS).map(|worker| rows.part(worker_rows(worker, WORKERS, n_rows))).collect();
-    let options = DistributedOptions {
-        coordinator,
-        draws: None,
-        draws_from: DrawsFrom::Fast,
-        engine,
-        start: None,
-        time_limit: None,
-    };
+    let options = DistributedOptions { coordinator, engine, ..DistributedOptions::default() };
     let mut log = Log(Vec::new());
     let (outcome, _) = run(&shards, &options, None, &mut log).unwrap();
     (outcome, log.0)

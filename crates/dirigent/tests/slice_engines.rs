@@ -1,71 +1,37 @@
 //! The slice sampler's nodes on the engines: same seed, same labels; and no row lost or counted twice, whatever goes wrong.
 
+#[path = "common/rounds.rs"]
+mod rounds;
+
 use dirigent::Result;
 use dirigent::consolidate::{ComponentId, ShardId};
 use dirigent::engine::Driver;
-use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation, run_watched};
-use dirigent::method::cgs::{Observer, Outcome};
+use dirigent::engine::simulated::{Respawn, Simulation, run_watched};
+use dirigent::method::cgs::Outcome;
 use dirigent::method::distributed::Engine;
-use dirigent::method::slice::{SliceOptions, run};
-use dirigent::model::{Alpha, ModelOptions};
-use dirigent::node::{Frame, SliceCoordinator, SliceCoordinatorOptions, SliceWorker};
+use dirigent::method::rounds::RoundsOptions;
+use dirigent::method::slice::run;
+use dirigent::node::{Frame, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker};
 use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{CountTable, Shard, Table, worker_rows};
+use dirigent::rng::{Role, Seed};
+use dirigent::rows::Shard;
 use dirigent::stats::Stats;
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
 use dirigent::trace::CycleInfo;
 
-struct Log(Vec<(u64, f64, usize, f64)>);
+use rounds::{Log, Makers, Nodes, documents, gaussian_rows, parts, random_simulation};
 
-impl Observer for Log {
-    fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-        self.0.push((info.cycle, info.log_joint, info.k, info.alpha));
-        Ok(())
-    }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-}
-
-fn gaussian_rows(n_rows: usize, n_columns: usize, rng: &mut Stream) -> Shard {
-    let centres: Vec<f64> = (0..12 * n_columns).map(|_| 10.0 * rng.normal()).collect();
-    let cell = |ix: usize| centres[(ix / n_columns % 12) * n_columns + ix % n_columns];
-    Shard::of_table(Table::from_f64(n_columns, (0..n_rows * n_columns).map(|ix| cell(ix) + rng.normal()).collect()))
-}
-
-fn documents(n_rows: usize, rng: &mut Stream) -> Shard {
-    let mut table = CountTable::new(30);
-    for row in 0..n_rows {
-        let first = 10 * (row % 3) as u32;
-        let entries: Vec<(u32, u32)> = (first..first + 10).map(|word| (word, rng.below(4) as u32)).collect();
-        table.push_row(entries.into_iter().filter(|(_, count)| *count > 0));
-    }
-    Shard::of_table(Table::Counts(table))
-}
-
-fn options(n_workers: usize, cycles: u64) -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions {
+fn options(n_workers: usize, cycles: u64) -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions {
         n_workers: n_workers as u32,
-        model: ModelOptions::default(),
-        alpha: Alpha::Auto,
         cycles: Cycles::Fixed(cycles),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
+        ..RoundsCoordinatorOptions::default()
     }
-}
-
-fn parts(rows: &Shard, n_workers: usize) -> Vec<Shard> {
-    (0..n_workers).map(|worker| rows.part(worker_rows(worker, n_workers, rows.n_rows()))).collect()
 }
 
 fn fit(rows: &Shard, start: Option<Vec<u32>>, engine: Engine) -> (Outcome, Vec<(u64, f64, usize, f64)>) {
-    let options = SliceOptions { coordinator: options(7, 8), draws: None, engine, start, time_limit: None };
-    let mut log = Log(Vec::new());
+    let options = RoundsOptions { coordinator: options(7, 8), engine, start, ..RoundsOptions::default() };
+    let mut log = Log::default();
     let (outcome, _) = run(&parts(rows, 7), &options, None, &mut log).unwrap();
     (outcome, log.0)
 }
@@ -104,55 +70,6 @@ impl Driver for CycleNumbers {
     }
 }
 
-/// Makes the nodes of one random schedule.
-struct Nodes {
-    shards: Vec<Shard>,
-    options: SliceCoordinatorOptions,
-    workers: Vec<ShardId>,
-    n_restarts: u32,
-}
-
-impl Respawn<SliceCoordinator, SliceWorker> for Nodes {
-    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<SliceWorker> {
-        let shard = self.shards[shard_id as usize].clone();
-        match checkpoint {
-            Some(checkpoint) => SliceWorker::restore(shard_id, shard, Kernel::best(), &checkpoint),
-            None => Ok(SliceWorker::new(shard_id, shard, Kernel::best())),
-        }
-    }
-    fn on_workers(&mut self, alive: &[ShardId]) {
-        self.workers = alive.to_vec();
-    }
-    fn coordinator(&mut self) -> Result<SliceCoordinator> {
-        self.n_restarts += 1;
-        let survey = Survey::of_all(&self.shards[..self.options.n_workers as usize]);
-        let plan = self.options.plan(&survey, Kernel::best())?;
-        Ok(SliceCoordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
-    }
-}
-
-fn random_simulation(seed: u64, rng: &mut Stream) -> Simulation {
-    let crash = |rng: &mut Stream| Crash {
-        worker: rng.below(3) as u32,
-        cycle: 1 + rng.below(5) as u64,
-        back_after: Some(1 + rng.below(2) as u64),
-    };
-    Simulation {
-        seed,
-        reorder: 0.3 * rng.uniform(),
-        loss: 0.2 * rng.uniform(),
-        // within a cycle: what is lost does not keep a worker away until all is over
-        retry: 1e-3,
-        duplicate: 0.3 * rng.uniform(),
-        crashes: if rng.below(2) == 0 { vec![crash(rng)] } else { Vec::new() },
-        coordinator_crash: (rng.below(3) == 0).then(|| 1 + rng.below(5) as u64),
-        joins: if rng.below(3) == 0 { vec![(2, 3)] } else { Vec::new() },
-        checkpoints: [Checkpoints::EveryReport, Checkpoints::EveryEvents(2)][rng.below(2)],
-        cost: Cost::PerRow { worker: 1e-3, coordinator: 0.0 },
-        ..Simulation::default()
-    }
-}
-
 /// What the workers there are contribute, added up in their order.
 fn of_labels(workers: &[Option<SliceWorker>]) -> Vec<(ComponentId, Stats)> {
     let mut totals = std::collections::BTreeMap::new();
@@ -171,10 +88,11 @@ fn statistics_equal_the_labels_at_rest_after_any_schedule() {
     for seed in 0..100 {
         let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
         let rows = if seed % 2 == 0 { gaussian_rows(60, 2, &mut rng) } else { documents(60, &mut rng) };
-        let simulation = random_simulation(seed, &mut rng);
+        let simulation = random_simulation(seed, true, &mut rng);
         let n_shards = 3 + simulation.joins.len();
-        let mut nodes =
-            Nodes { shards: parts(&rows, n_shards), options: options(3, 7), workers: Vec::new(), n_restarts: 0 };
+        let makers =
+            Makers { worker: SliceWorker::new, restore: SliceWorker::restore, rebuild: SliceCoordinator::rebuild };
+        let mut nodes = Nodes::new(parts(&rows, n_shards), options(3, 7), makers);
         let mut coordinator = SliceCoordinator::new(nodes.options.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();
         let mut cycles = CycleNumbers(Vec::new());

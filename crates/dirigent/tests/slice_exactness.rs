@@ -4,16 +4,14 @@
 
 mod common;
 
-use common::{
-    Enumeration, KINDS, Kept, model_options, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian,
-    tiny_multinomial,
-};
+use common::tiny::{KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
+use common::{Enumeration, Kept, model_options};
 use dirigent::engine::simulated::{Cost, Simulation};
 use dirigent::method::cgs::Draws;
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::{MethodOptions, run};
 use dirigent::model::{Alpha, Model};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::node::CoordinatorOptions;
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{Shard, worker_rows};
@@ -44,17 +42,10 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
         n_workers: n_workers as u32,
         model: model_options(model),
         alpha,
-        consolidation: Consolidation::Progressive,
-        splits: true,
-        schedule: Schedule::Sync,
         cycles: Cycles::Fixed(5),
-        n_kept: 0,
         seed: 11,
-        chain: 0,
-        sweeps_per_cycle: 1,
         shows_labels: true,
-        kernel: None,
-        has_start: false,
+        ..CoordinatorOptions::default()
     };
     let model = Model::resolve(&coordinator.model, &Survey::of_all(&shards)).unwrap();
     let exact = match alpha {
@@ -72,8 +63,7 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
         draws,
         draws_from,
         engine,
-        start: None,
-        time_limit: None,
+        ..DistributedOptions::default()
     });
     let mut kept = Kept::default();
     run(rows, &model, &options, None, &mut kept).unwrap();

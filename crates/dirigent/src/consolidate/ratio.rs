@@ -73,7 +73,20 @@ impl<'a> MergeRatio<'a> {
     }
 }
 
-/// log ρ(A, B) of a single pair.
+/// log ρ(A, B) of a single pair: above 0, where the two are more probable as one.
+///
+/// ```
+/// use dirigent::consolidate::{Weighed, log_merge_ratio};
+/// use dirigent::family::GaussianFixed;
+/// use dirigent::stats::{Stats, Sums};
+///
+/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
+/// let five_rows_at = |mean: f64| {
+///     Weighed::new(&family, Stats { count: 5, sums: Sums::Dense([5.0 * mean].into()) })
+/// };
+/// assert!(log_merge_ratio(&family, 1.0, &five_rows_at(0.0), &five_rows_at(0.1)) > 0.0);
+/// assert!(log_merge_ratio(&family, 1.0, &five_rows_at(0.0), &five_rows_at(9.0)) < 0.0);
+/// ```
 pub fn log_merge_ratio(family: &dyn Conjugate, alpha: f64, a: &Weighed, b: &Weighed) -> f64 {
     MergeRatio::new(family, alpha).log(a, b)
 }

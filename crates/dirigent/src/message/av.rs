@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::codec::{Kind, body, broken, frame, open_shared, read, seal_shared};
+use super::envelope::{Kind, body, broken, frame, open_shared, read, seal_shared};
 use super::slice::{LastBody, SliceLast};
 use super::wire::StatsList;
 use super::{Decoded, RowList, ShownLabels, Stamp};

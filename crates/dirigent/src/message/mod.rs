@@ -6,6 +6,7 @@
 
 pub mod av;
 pub mod codec;
+mod envelope;
 mod refusal;
 mod row_list;
 pub mod slice;

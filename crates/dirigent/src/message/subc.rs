@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::{Kind, broken, frame, is_sparse, open_shared, seal_shared};
+use super::codec::is_sparse;
+use super::envelope::{Kind, broken, frame, open_shared, seal_shared};
 use super::slice::{LastBody, SliceLast, is_share};
 use super::wire::StatsList;
 use super::{Decoded, Joining, Stamp};

@@ -2,13 +2,14 @@
 //! their own clusters.
 
 use super::cgs::{Observer, Outcome};
-use super::rounds::{self, Pair};
-use super::slice::SliceOptions;
-use crate::consolidate::{ComponentId, ShardId};
+use super::crew::Succession;
+use super::drive::Pair;
+use super::rounds::{self, InRounds, RoundsOptions};
+use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
-use crate::node::{AvCoordinator, AvWorkerOptions, SliceCoordinatorOptions, WorkerKind};
+use crate::node::{AvCoordinator, AvWorkerOptions, RoundsCoordinatorOptions, WorkerKind, keeps_no_checkpoints};
 use crate::rows::Shard;
 use crate::stats::Stats;
 
@@ -16,7 +17,7 @@ use crate::stats::Stats;
 #[derive(Debug, Clone, PartialEq)]
 pub struct AvOptions {
     /// What all methods in rounds need.
-    pub rounds: SliceOptions,
+    pub rounds: RoundsOptions,
     /// Whether workers merge their own clusters wherever that is more probable: faster, but no longer exact.
     pub merges: bool,
 }
@@ -28,31 +29,37 @@ pub fn run(
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    let pair = Av { n_workers: options.rounds.coordinator.n_workers, merges: options.merges };
-    rounds::run(&pair, shards, &options.rounds, truth, observer)
+    let pair = |coordinator| Av { coordinator, merges: options.merges };
+    rounds::run(pair, shards, &options.rounds, truth, observer)
 }
 
 struct Av {
-    n_workers: u32,
+    coordinator: RoundsCoordinatorOptions,
     merges: bool,
 }
 
 impl Pair for Av {
     type Coordinator = AvCoordinator;
 
-    fn coordinator(&self, options: SliceCoordinatorOptions) -> AvCoordinator {
-        AvCoordinator::new(options)
+    fn coordinator(&self) -> AvCoordinator {
+        AvCoordinator::new(self.coordinator.clone())
     }
 
-    fn rebuild(&self, _: SliceCoordinatorOptions, _: Plan, _: &[ShardId], _: u32) -> Result<AvCoordinator> {
+    fn resume(&self, _checkpoint: &[u8]) -> Result<(AvCoordinator, Plan)> {
+        Err(keeps_no_checkpoints("AV"))
+    }
+
+    fn rebuild(&self, _succession: &Succession<'_>) -> Result<AvCoordinator> {
         Err(AvCoordinator::lost("the coordinator"))
     }
 
     fn worker(&self, first_row: usize) -> WorkerKind {
-        let (n_workers, merges) = (self.n_workers, self.merges);
+        let (n_workers, merges) = (self.coordinator.n_workers, self.merges);
         WorkerKind::Av(AvWorkerOptions { n_workers, first_row: first_row as u64, merges })
     }
+}
 
+impl InRounds for Av {
     fn components(&self, coordinator: &AvCoordinator) -> Vec<(ComponentId, Stats)> {
         coordinator.components().to_vec()
     }

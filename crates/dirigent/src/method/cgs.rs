@@ -45,6 +45,23 @@ pub struct CgsOptions {
     pub first_cycle: u64,
 }
 
+impl Default for CgsOptions {
+    /// Everything chosen from the data, until the chain has settled.
+    fn default() -> Self {
+        Self {
+            cycles: Cycles::default(),
+            time_limit: None,
+            alpha: Alpha::Auto,
+            seed: 0,
+            chain: 0,
+            draws: None,
+            kernel: Kernel::best(),
+            start: None,
+            first_cycle: 0,
+        }
+    }
+}
+
 /// Keep every `thin`-th state of the last `n_draws · thin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {
@@ -123,7 +140,25 @@ pub struct Outcome {
     pub stopped_because: StoppedBecause,
 }
 
-/// A chain between two cycles.
+/// A chain between two cycles: collapsed Gibbs, a sweep at a time.
+///
+/// ```
+/// use dirigent::method::cgs::Chain;
+/// use dirigent::model::{Alpha, Model, ModelOptions};
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+/// use dirigent::sweep::{Kernel, sampler};
+///
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
+/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
+/// let model = Model::resolve(&options, &Survey::of(&rows))?;
+/// let mut chain = Chain::new(&model, sampler(&model, rows, Kernel::best()), Alpha::Auto, 0);
+/// for _cycle in 0..20 {
+///     chain.step();
+/// }
+/// assert_ne!(chain.labels()[0], chain.labels()[3]);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 pub struct Chain<'a> {
     model: &'a Model,
     sampler: Box<dyn Sampler>,

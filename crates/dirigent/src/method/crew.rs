@@ -18,11 +18,10 @@ use crate::sweep::Kernel;
 pub(super) struct Crew<'a> {
     pub(super) shards: &'a [Shard],
     /// The first row of each.
-    pub(super) first_rows: Vec<usize>,
+    pub(super) first_rows: &'a [usize],
     pub(super) kind: &'a dyn Fn(ShardId) -> WorkerKind,
     pub(super) kernel: Option<Kernel>,
-    /// Labels to begin with, one a row.
-    pub(super) start: Option<&'a [u32]>,
+    pub(super) start: Option<Start<'a>>,
     /// Where the run goes on from a checkpoint.
     pub(super) resumed: Option<Resumed>,
     /// Whether workers that go on join anew: under an asynchronous schedule there is no border that all share.
@@ -37,10 +36,9 @@ impl Crew<'_> {
             (Some(resumed), _) if self.joins_anew => WorkerStart::Restored(resumed.worker(id).to_vec()),
             (Some(resumed), _) => WorkerStart::Resumed(Box::new(resumed.plan.clone()), resumed.worker(id).to_vec()),
             (None, None) => WorkerStart::Rows,
-            (None, Some(start)) => {
-                let n_components = start.iter().max().map_or(0, |largest| largest + 1);
+            (None, Some(Start { labels, n_components })) => {
                 let first_row = self.first_rows[id as usize];
-                let labels = &start[first_row..first_row + self.shards[id as usize].n_rows()];
+                let labels = &labels[first_row..first_row + self.shards[id as usize].n_rows()];
                 WorkerStart::Labels(labels.to_vec(), n_components)
             }
         };
@@ -52,6 +50,21 @@ impl Crew<'_> {
         let spec = self.spec(id);
         let spec = if checkpoint.is_some() { spec.again(checkpoint) } else { spec };
         spec.make(id, self.shards[id as usize].clone(), self.interrupt.clone())
+    }
+}
+
+/// Labels to begin with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<'a> {
+    /// One a row.
+    labels: &'a [u32],
+    /// All are below.
+    n_components: u32,
+}
+
+impl<'a> Start<'a> {
+    pub(super) fn of(labels: &'a [u32]) -> Self {
+        Self { labels, n_components: labels.iter().max().map_or(0, |largest| largest + 1) }
     }
 }
 
@@ -73,7 +86,7 @@ pub(super) struct Nodes<'a, C> {
     pub(super) n_workers: u32,
     /// The end of the run, as it was first foreseen.
     pub(super) ending: Rc<Cell<Option<Ending>>>,
-    pub(super) successor: &'a dyn Fn(Succession<'_>) -> Result<C>,
+    pub(super) successor: &'a dyn Fn(&Succession<'_>) -> Result<C>,
     /// The workers that a new coordinator will find.
     workers: Vec<ShardId>,
     n_restarts: u32,
@@ -84,7 +97,7 @@ impl<'a, C> Nodes<'a, C> {
         crew: Crew<'a>,
         n_workers: u32,
         ending: &Rc<Cell<Option<Ending>>>,
-        successor: &'a dyn Fn(Succession<'_>) -> Result<C>,
+        successor: &'a dyn Fn(&Succession<'_>) -> Result<C>,
     ) -> Self {
         Self { crew, n_workers, ending: Rc::clone(ending), successor, workers: Vec::new(), n_restarts: 0 }
     }
@@ -118,7 +131,7 @@ impl<C: Node> Respawn<C, Box<dyn Node>> for Nodes<'_, C> {
 
     fn coordinator(&mut self) -> Result<C> {
         self.n_restarts += 1;
-        (self.successor)(Succession {
+        (self.successor)(&Succession {
             survey: Survey::of_all(&self.crew.shards[..self.n_workers as usize]),
             kernel: self.crew.kernel.unwrap_or_else(Kernel::best),
             workers: &self.workers,

@@ -1,22 +1,24 @@
 //! Prog, Pooled, Hung and Async, the paper's methods, each a consolidation and a schedule, on any engine; and Dirigent, which also splits and merges.
 //!
-//! The driver here makes the nodes, runs them on an engine and collects what is only looked at: labels for VI, draws and the result.
+//! `drive.rs` makes the nodes, runs them on an engine and collects what is only looked at; here is which nodes, and what comes out.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::checkpoint::{NodesState, Saved, Stage};
+use crate::checkpoint::NodesState;
 use crate::consolidate::ComponentId;
 use crate::engine::remote::Remote;
 use crate::engine::simulated::{self, Simulation};
 use crate::engine::{Driver, RunTotals, threads};
-use crate::error::{InputError, Result};
+use crate::error::Result;
 use crate::family::log_joint;
+use crate::message::Plan;
 use crate::method::cgs::{Draws, Observer, Outcome};
-use crate::method::collector::{Collector, Watching};
-use crate::method::crew::{Crew, Nodes, Resumed, Succession};
+use crate::method::collector::Watching;
+use crate::method::crew::{Nodes, Succession};
+use crate::method::drive::{Driven, Launch, Pair, drive, other_workers, saved_nodes};
 use crate::node::{Coordinator, CoordinatorOptions, Node, Schedule, WorkerKind, deal_anew};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -31,6 +33,13 @@ pub enum Engine {
     Simulated(Box<Simulation>),
     /// On other machines, or in other processes.
     Remote(Remote),
+}
+
+impl Default for Engine {
+    /// One thread of this machine.
+    fn default() -> Self {
+        Self::Threads(1)
+    }
 }
 
 impl Engine {
@@ -55,17 +64,18 @@ impl Engine {
 }
 
 /// What draws are states of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DrawsFrom {
     /// The method itself: fast, but an approximation where workers know of one another only once a cycle.
     Fast,
     /// The slice sampler, which takes over where the method has ended: exact.
+    #[default]
     Exact,
 }
 
-/// What a distributed run needs beside its rows.
-#[derive(Debug, Clone, PartialEq)]
+/// What a distributed run needs beside its rows. By default nothing is kept but the result.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DistributedOptions {
     /// The method.
     pub coordinator: CoordinatorOptions,
@@ -94,49 +104,57 @@ pub fn run(
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
-    let interrupt = observer.interrupt();
     let saved = saved_nodes(observer.take_saved())?;
     let has_other_workers = saved.as_ref().is_some_and(|saved| saved.workers.len() != shards.len());
-    let saved = saved.map(|saved| dealt_to(shards, saved, &options.draws)).transpose()?;
-    let watching = Watching {
-        chain: options.coordinator.chain,
-        draws: options.draws,
-        time_limit: options.time_limit,
-        shows_labels: coordinator_options.shows_labels,
-    };
-    let mut collector = Collector::new(shards, watching, truth, observer);
-    let crew = Crew {
+    let launch = Launch {
         shards,
-        first_rows: collector.first_rows.clone(),
-        kind: &|_| WorkerKind::Consolidated,
+        n_workers: coordinator_options.n_workers,
         kernel: coordinator_options.kernel,
+        engine: &options.engine,
         start: options.start.as_deref(),
-        resumed: None,
+        saved: saved.map(|saved| dealt_to(shards, saved, &options.draws)).transpose()?,
         joins_anew: coordinator_options.schedule == Schedule::Async || has_other_workers,
-        interrupt,
+        watching: Watching {
+            chain: coordinator_options.chain,
+            draws: options.draws,
+            time_limit: options.time_limit,
+            shows_labels: coordinator_options.shows_labels,
+        },
     };
-    let successor = |succession: Succession<'_>| {
-        let plan = coordinator_options.plan(&succession.survey, succession.kernel)?;
-        let cycles = succession.cycles(coordinator_options.cycles);
-        let options = CoordinatorOptions { cycles, ..coordinator_options.clone() };
-        Ok(Coordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
-    };
-    let mut nodes = Nodes::new(crew, coordinator_options.n_workers, &collector.ending, &successor);
-    let mut coordinator = match &saved {
-        Some(saved) => Coordinator::resume(coordinator_options.clone(), &saved.coordinator)?,
-        None => Coordinator::new(coordinator_options.clone()),
-    };
-    if let (Some(saved), Some(plan)) = (saved, coordinator.plan()) {
-        nodes.crew.resumed = Some(Resumed { plan: plan.clone(), workers: collector.resume(saved) });
-    }
-    let totals = options.engine.run(&mut coordinator, &mut nodes, &mut collector)?;
-    let n_rows = collector.n_rows_in_last_cycle();
-    let (mut outcome, ids) = collector.finish()?;
+    let driven = drive(&Consolidated(coordinator_options), launch, truth, observer)?;
+    let Driven { coordinator, mut outcome, ids, totals, n_rows_in_last_cycle } = driven;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
-    if n_rows < outcome.state.len() as u64 {
+    if n_rows_in_last_cycle < outcome.state.len() as u64 {
         outcome.log_joint = log_joint_of_all_rows(&coordinator, shards, &outcome);
     }
     Ok((outcome, totals))
+}
+
+/// The nodes of the methods that consolidate.
+struct Consolidated(CoordinatorOptions);
+
+impl Pair for Consolidated {
+    type Coordinator = Coordinator;
+
+    fn coordinator(&self) -> Coordinator {
+        Coordinator::new(self.0.clone())
+    }
+
+    fn resume(&self, checkpoint: &[u8]) -> Result<(Coordinator, Plan)> {
+        let coordinator = Coordinator::resume(self.0.clone(), checkpoint)?;
+        let plan = coordinator.plan().cloned().expect("a checkpoint has a plan");
+        Ok((coordinator, plan))
+    }
+
+    fn rebuild(&self, succession: &Succession<'_>) -> Result<Coordinator> {
+        let plan = self.0.plan(&succession.survey, succession.kernel)?;
+        let options = CoordinatorOptions { cycles: succession.cycles(self.0.cycles), ..self.0.clone() };
+        Ok(Coordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
+    }
+
+    fn worker(&self, _first_row: usize) -> WorkerKind {
+        WorkerKind::Consolidated
+    }
 }
 
 /// Where the last cycle was one of a sample, its log-joint is not that of the state, which all rows are in.
@@ -170,15 +188,6 @@ fn final_components(coordinator: &Coordinator, shards: &[Shard], state: &[u32], 
     components
 }
 
-/// The state of nodes that go on.
-pub(super) fn saved_nodes(saved: Option<Saved>) -> Result<Option<NodesState>> {
-    match saved.map(|saved| saved.stage) {
-        None | Some(Stage::Start) => Ok(None),
-        Some(Stage::Nodes(nodes)) => Ok(Some(nodes)),
-        Some(Stage::Chain(_)) => Err(InputError::new("the checkpoint is of another method").into()),
-    }
-}
-
 /// The same state for the workers of these shards. It need not have been theirs, unless states were kept: those are of the last cycles of one run.
 fn dealt_to(shards: &[Shard], saved: NodesState, draws: &Option<Draws>) -> Result<NodesState> {
     if saved.workers.len() == shards.len() {
@@ -189,10 +198,4 @@ fn dealt_to(shards: &[Shard], saved: NodesState, draws: &Option<Draws>) -> Resul
     }
     let workers = deal_anew(&saved.coordinator, &saved.workers, shards)?;
     Ok(NodesState { workers, ..saved })
-}
-
-/// Of a run that cannot go on with another number of workers.
-pub(super) fn other_workers(before: usize, now: usize, what: &str) -> InputError {
-    InputError::new(format!("{what} goes on with the workers it had: {now} are not {before}"))
-        .hint(format!("resume it with {before} workers"))
 }

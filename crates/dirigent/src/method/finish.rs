@@ -9,13 +9,14 @@
 
 use super::cgs::{self, CgsOptions, Draws, Observer, Outcome};
 use super::distributed::{self, DistributedOptions};
-use super::slice::{self, SliceOptions};
+use super::rounds::RoundsOptions;
+use super::slice;
 use crate::checkpoint::{Found, Saved};
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::model::Model;
-use crate::node::SliceCoordinatorOptions;
+use crate::node::RoundsCoordinatorOptions;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::sweep::Kernel;
@@ -80,8 +81,8 @@ pub(super) fn run(
     if found.outcome.stopped_because == StoppedBecause::TimeLimit {
         return Ok((found.outcome, found.totals));
     }
-    let exact = SliceOptions {
-        coordinator: SliceCoordinatorOptions {
+    let exact = RoundsOptions {
+        coordinator: RoundsCoordinatorOptions {
             n_workers: options.coordinator.n_workers,
             model: options.coordinator.model.clone(),
             alpha: options.coordinator.alpha,

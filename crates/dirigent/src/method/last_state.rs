@@ -3,7 +3,7 @@
 use super::MethodOptions;
 use super::collector::numbered_by_size;
 use super::distributed::{DistributedOptions, Engine};
-use super::slice::SliceOptions;
+use super::rounds::RoundsOptions;
 use crate::checkpoint::{NodesState, Saved, Stage};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
@@ -68,7 +68,9 @@ fn of_stage(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Opti
         MethodOptions::Distributed(DistributedOptions { coordinator, .. }) if saved.found.is_some() => {
             of_slice_workers(&shards, coordinator.kernel, nodes)?
         }
-        MethodOptions::Slice(SliceOptions { coordinator, .. }) => of_slice_workers(&shards, coordinator.kernel, nodes)?,
+        MethodOptions::Slice(RoundsOptions { coordinator, .. }) => {
+            of_slice_workers(&shards, coordinator.kernel, nodes)?
+        }
         MethodOptions::Distributed(_) => match components_at_border(&nodes.coordinator, &nodes.workers)? {
             Some(components) => components,
             None => return Ok(None),

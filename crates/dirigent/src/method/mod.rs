@@ -18,17 +18,18 @@ pub mod chains;
 mod collector;
 mod crew;
 pub mod distributed;
+mod drive;
 mod finish;
 pub mod last_state;
 pub mod pilot;
-mod rounds;
+pub mod rounds;
 pub mod slice;
 pub mod subc;
 
 use self::av::AvOptions;
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom, Engine};
-use self::slice::SliceOptions;
+use self::rounds::RoundsOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::{Model, ModelOptions};
@@ -45,9 +46,9 @@ pub enum MethodOptions {
     /// A coordinator and workers.
     Distributed(DistributedOptions),
     /// The exact slice sampler.
-    Slice(SliceOptions),
+    Slice(RoundsOptions),
     /// A sampler with splits into sub-clusters.
-    Subc(SliceOptions),
+    Subc(RoundsOptions),
     /// The auxiliary-variable sampler, in which clusters travel.
     Av(AvOptions),
 }

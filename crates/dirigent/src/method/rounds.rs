@@ -1,84 +1,85 @@
-//! The driver of methods in rounds: all workers in step, on any engine. A method is a [`Pair`] of nodes.
+//! Methods in rounds: all workers in step, on any engine. SliceMR, SubC and AV.
 
 use std::collections::HashMap;
 
 use super::cgs::{Draws, Observer, Outcome};
-use super::collector::{Collector, Watching};
-use super::crew::{Crew, Nodes, Succession};
-use super::slice::SliceOptions;
-use crate::consolidate::{ComponentId, ShardId};
+use super::collector::Watching;
+use super::crew::Succession;
+use super::distributed::Engine;
+use super::drive::{Driven, Launch, Pair, drive, other_workers, saved_nodes};
+use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
-use crate::node::{Node, SliceCoordinatorOptions, WorkerKind};
+use crate::node::RoundsCoordinatorOptions;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
-/// How the two nodes of a method are made.
-pub(super) trait Pair {
-    type Coordinator: Node;
+/// What a run of a method in rounds needs beside its rows. By default nothing is kept but the result.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RoundsOptions {
+    /// The sampler.
+    pub coordinator: RoundsCoordinatorOptions,
+    /// States to keep, if any.
+    pub draws: Option<Draws>,
+    /// Where the nodes run.
+    pub engine: Engine,
+    /// Labels to begin with, one a row; without them each method has its own way to begin.
+    pub start: Option<Vec<u32>>,
+    /// Seconds on the engine's clock after which the run ends, at the border of a cycle.
+    pub time_limit: Option<f64>,
+}
 
-    fn coordinator(&self, options: SliceCoordinatorOptions) -> Self::Coordinator;
-
-    /// A coordinator in place of one that was lost.
-    fn rebuild(
-        &self,
-        options: SliceCoordinatorOptions,
-        plan: Plan,
-        workers: &[ShardId],
-        n_restarts: u32,
-    ) -> Result<Self::Coordinator>;
-
-    /// The worker whose first row, among all, is this one.
-    fn worker(&self, first_row: usize) -> WorkerKind;
-
+/// A pair of nodes in rounds.
+pub(super) trait InRounds: Pair {
     /// The final components and their statistics.
     fn components(&self, coordinator: &Self::Coordinator) -> Vec<(ComponentId, Stats)>;
 }
 
-/// Runs a method over shards, which are the workers' rows in order.
-pub(super) fn run(
-    pair: &impl Pair,
+/// Runs a method over shards, which are the workers' rows in order; `pair` makes its nodes, given what the coordinator is told.
+pub(super) fn run<P: InRounds>(
+    pair: impl FnOnce(RoundsCoordinatorOptions) -> P,
     shards: &[Shard],
-    options: &SliceOptions,
+    options: &RoundsOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    let coordinator_options = SliceCoordinatorOptions {
+    let coordinator = RoundsCoordinatorOptions {
         shows_labels: truth.is_some() || options.draws.is_some() || observer.watches_states(),
         n_kept: options.draws.map_or(0, Draws::n_cycles),
         ..options.coordinator.clone()
     };
-    let interrupt = observer.interrupt();
-    let watching = Watching {
-        chain: options.coordinator.chain,
-        draws: options.draws,
-        time_limit: options.time_limit,
-        shows_labels: coordinator_options.shows_labels,
-    };
-    let mut collector = Collector::new(shards, watching, truth, observer);
-    let first_rows = collector.first_rows.clone();
-    let crew = Crew {
+    let saved = saved_nodes(observer.take_saved())?;
+    if let Some(before) = saved.as_ref().map(|saved| saved.workers.len()).filter(|before| *before != shards.len()) {
+        return Err(other_workers(before, shards.len(), "this method").into());
+    }
+    let launch = Launch {
         shards,
-        first_rows: first_rows.clone(),
-        kind: &|id| pair.worker(first_rows[id as usize]),
-        kernel: coordinator_options.kernel,
+        n_workers: coordinator.n_workers,
+        kernel: coordinator.kernel,
+        engine: &options.engine,
         start: options.start.as_deref(),
-        resumed: None,
+        saved,
         joins_anew: false,
-        interrupt,
+        watching: Watching {
+            chain: coordinator.chain,
+            draws: options.draws,
+            time_limit: options.time_limit,
+            shows_labels: coordinator.shows_labels,
+        },
     };
-    let successor = |succession: Succession<'_>| {
-        let plan = coordinator_options.plan(&succession.survey, succession.kernel)?;
-        let cycles = succession.cycles(coordinator_options.cycles);
-        let options = SliceCoordinatorOptions { cycles, ..coordinator_options.clone() };
-        pair.rebuild(options, plan, succession.workers, succession.n_restarts)
-    };
-    let mut nodes = Nodes::new(crew, coordinator_options.n_workers, &collector.ending, &successor);
-    let mut coordinator = pair.coordinator(coordinator_options.clone());
-    let totals = options.engine.run(&mut coordinator, &mut nodes, &mut collector)?;
-    let (outcome, ids) = collector.finish()?;
+    let pair = pair(coordinator);
+    let Driven { coordinator, outcome, ids, totals, .. } = drive(&pair, launch, truth, observer)?;
     let mut components: HashMap<ComponentId, Stats> = pair.components(&coordinator).into_iter().collect();
     let components = ids.iter().filter_map(|id| components.remove(id)).collect();
     Ok((Outcome { components, ..outcome }, totals))
+}
+
+/// What the successor of a coordinator is told, and its plan.
+pub(super) fn succeeding(
+    options: &RoundsCoordinatorOptions,
+    succession: &Succession<'_>,
+) -> Result<(RoundsCoordinatorOptions, Plan)> {
+    let plan = options.plan(&succession.survey, succession.kernel)?;
+    Ok((RoundsCoordinatorOptions { cycles: succession.cycles(options.cycles), ..options.clone() }, plan))
 }

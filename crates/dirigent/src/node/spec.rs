@@ -85,18 +85,19 @@ impl WorkerSpec {
                 Rows => SubcWorker::new(id, shard, kernel),
                 Labels(labels, n_components) => SubcWorker::start_from(id, shard, kernel, labels, n_components),
                 Restored(checkpoint) => SubcWorker::restore(id, shard, kernel, &checkpoint)?,
-                Resumed(..) => return Err(keeps_nothing("SubC")),
+                Resumed(..) => return Err(keeps_no_checkpoints("SubC")),
             }),
             WorkerKind::Av(options) => Box::new(match self.start {
                 Rows => AvWorker::new(id, shard, kernel, options, None),
                 Labels(labels, _) => AvWorker::new(id, shard, kernel, options, Some(labels)),
                 Restored(_) => return Err(AvCoordinator::lost(&format!("worker {id}"))),
-                Resumed(..) => return Err(keeps_nothing("AV")),
+                Resumed(..) => return Err(keeps_no_checkpoints("AV")),
             }),
         })
     }
 }
 
-fn keeps_nothing(method: &str) -> crate::error::Error {
+/// Of a method whose nodes cannot go on from a checkpoint.
+pub(crate) fn keeps_no_checkpoints(method: &str) -> crate::error::Error {
     InputError::new(format!("{method} keeps no checkpoints")).into()
 }

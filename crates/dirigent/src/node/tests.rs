@@ -5,7 +5,7 @@ mod splits;
 use std::collections::{BTreeSet, VecDeque};
 
 use super::conservation::Witness;
-use super::{Address, Consolidation, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox, Schedule, Worker};
+use super::{Address, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox, Schedule, Worker};
 use crate::consolidate::{ComponentId, PieceKey, ShardId};
 use crate::family::GaussianFixed;
 use crate::model::{Alpha, ModelOptions};
@@ -32,17 +32,12 @@ fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
         n_workers,
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
         alpha: Alpha::Fixed(1.0),
-        consolidation: Consolidation::Progressive,
         splits: false,
         schedule,
         cycles: Cycles::Fixed(1000),
-        n_kept: 0,
         seed: 1,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
         kernel: Some(Kernel::Portable),
-        has_start: false,
+        ..CoordinatorOptions::default()
     }
 }
 

@@ -16,6 +16,17 @@ pub enum Cycles {
     },
 }
 
+impl Cycles {
+    /// Cycles after which a chain that does not settle is ended, unless somebody says.
+    pub const USUAL_MAX: u64 = 1000;
+}
+
+impl Default for Cycles {
+    fn default() -> Self {
+        Self::Auto { max: Self::USUAL_MAX }
+    }
+}
+
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

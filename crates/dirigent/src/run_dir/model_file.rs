@@ -127,6 +127,40 @@ impl FittedModel {
     }
 
     /// Reads both files of a run folder.
+    ///
+    /// ```
+    /// # use dirigent::io::{FittedColumns, Selection};
+    /// # use dirigent::model::{Model, ModelOptions};
+    /// # use dirigent::rows::{Shard, Table};
+    /// # use dirigent::stats::{Stats, Sums};
+    /// # use dirigent::survey::Survey;
+    /// use dirigent::posterior::generate::generate;
+    /// use dirigent::run_dir::FittedModel;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let folder = folder.path();
+    /// # let rows = Shard::of_table(Table::from_f64(1, vec![-1.0, 1.0]));
+    /// # let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(1.0), ..ModelOptions::default() };
+    /// # let columns = FittedColumns {
+    /// #     n_columns: 1,
+    /// #     names: None,
+    /// #     selection: Selection::default(),
+    /// #     levels: Vec::new(),
+    /// #     numbered_from_zero: false,
+    /// # };
+    /// # let fitted = FittedModel {
+    /// #     model: Model::resolve(&options, &Survey::of(&rows))?,
+    /// #     alpha: 1.0,
+    /// #     columns,
+    /// #     transform: None,
+    /// #     components: vec![Stats { count: 2, sums: Sums::Dense([0.0].into()) }],
+    /// # };
+    /// fitted.write(folder)?;
+    /// let again = FittedModel::read(folder)?;
+    /// assert_eq!(again, fitted);
+    /// assert_eq!(generate(&again, 5, 0)?.labels.len(), 5);
+    /// # Ok::<(), dirigent::Error>(())
+    /// ```
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(MODEL);
         let Record { model, alpha, n_rows, n_components, columns, transform, .. } = read_record(&path)?;

@@ -43,18 +43,11 @@ fn live(n_workers: u32, n_cycles: u64) {
     let options = CoordinatorOptions {
         n_workers,
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() },
-        alpha: Alpha::Auto,
-        consolidation: Consolidation::Progressive,
-        splits: true,
         schedule: Schedule::Async,
         cycles: Cycles::Fixed(n_cycles),
-        n_kept: 0,
         seed: 5,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
         kernel: Some(Kernel::Portable),
-        has_start: false,
+        ..CoordinatorOptions::default()
     };
     let shards: Vec<Shard> = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(false, &mut rng)).collect();
     let n_rows = shards.iter().map(|shard| shard.n_rows() as i64).sum::<i64>();

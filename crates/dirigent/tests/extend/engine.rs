@@ -9,11 +9,9 @@ use std::time::Duration;
 
 use dirigent::engine::remote::{Delivery, Host, Remote, RowSource, Transport};
 use dirigent::method::cgs::Observer;
-use dirigent::method::distributed::{self, DistributedOptions, DrawsFrom, Engine};
-use dirigent::model::{Alpha, ModelOptions};
-use dirigent::node::{
-    Address, Consolidation, Coordinator, CoordinatorOptions, CycleReport, Event, Node, Outbox, Schedule, Worker,
-};
+use dirigent::method::distributed::{self, DistributedOptions, Engine};
+use dirigent::model::ModelOptions;
+use dirigent::node::{Address, Coordinator, CoordinatorOptions, CycleReport, Event, Node, Outbox, Worker};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
@@ -109,18 +107,9 @@ fn options() -> CoordinatorOptions {
     CoordinatorOptions {
         n_workers: 4,
         model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
-        alpha: Alpha::Auto,
-        consolidation: Consolidation::Progressive,
-        splits: true,
-        schedule: Schedule::Sync,
         cycles: Cycles::Fixed(15),
-        n_kept: 0,
         seed: 3,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
-        kernel: Some(Kernel::best()),
-        has_start: false,
+        ..CoordinatorOptions::default()
     }
 }
 
@@ -139,14 +128,7 @@ impl Observer for Lines {
 
 /// The cycles of a run on one of the library's engines.
 fn lines(shards: &[Shard], engine: Engine) -> Vec<(u64, f64, usize)> {
-    let options = DistributedOptions {
-        coordinator: options(),
-        draws: None,
-        draws_from: DrawsFrom::Fast,
-        engine,
-        start: None,
-        time_limit: None,
-    };
+    let options = DistributedOptions { coordinator: options(), engine, ..DistributedOptions::default() };
     let mut lines = Lines(Vec::new());
     distributed::run(shards, &options, None, &mut lines).expect("the run ends");
     lines.0

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use dirigent::checkpoint::Stage;
 use dirigent::checkpoint::folder::Folder;
 use dirigent::io::{DataSet, Selection, read_labels};
-use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::{
-    Consolidation, Coordinator, CoordinatorOptions, Schedule, SliceCoordinator, SliceCoordinatorOptions, SliceWorker,
-    SubcWorker, Worker,
+    Coordinator, CoordinatorOptions, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker, SubcWorker, Worker,
 };
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rows::{Row, Shard, Table};
@@ -155,33 +153,20 @@ fn recall(coordinator: &[u8], workers: &[Vec<u8>]) {
 pub fn coordinator_options() -> CoordinatorOptions {
     CoordinatorOptions {
         n_workers: 3,
-        model: ModelOptions::default(),
-        alpha: Alpha::Auto,
-        consolidation: Consolidation::Progressive,
-        splits: true,
-        schedule: Schedule::Sync,
         cycles: Cycles::Fixed(6),
-        n_kept: 0,
         seed: 1,
-        chain: 0,
-        sweeps_per_cycle: 1,
-        shows_labels: false,
         kernel: Some(Kernel::Portable),
-        has_start: false,
+        ..CoordinatorOptions::default()
     }
 }
 
 /// The same for methods in rounds.
-pub fn slice_options() -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions {
+pub fn slice_options() -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions {
         n_workers: 3,
-        model: ModelOptions::default(),
-        alpha: Alpha::Auto,
         cycles: Cycles::Fixed(4),
-        n_kept: 0,
         seed: 1,
-        chain: 0,
-        shows_labels: false,
         kernel: Some(Kernel::Portable),
+        ..RoundsCoordinatorOptions::default()
     }
 }

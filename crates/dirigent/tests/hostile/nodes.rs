@@ -9,7 +9,7 @@ use dirigent::model::{Covariance, ModelOptions};
 use dirigent::node::conservation::Witness;
 use dirigent::node::{
     Address, AvCoordinator, AvWorker, AvWorkerOptions, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox,
-    Schedule, SliceCoordinator, SliceCoordinatorOptions, SliceWorker, SubcCoordinator, SubcWorker, Worker,
+    RoundsCoordinatorOptions, Schedule, SliceCoordinator, SliceWorker, SubcCoordinator, SubcWorker, Worker,
 };
 use dirigent::rows::{CountTable, Shard, Table};
 use dirigent::sweep::Kernel;
@@ -234,8 +234,8 @@ fn main_bench(family: u8, schedule: Schedule, splits: bool) -> Bench<Coordinator
     Bench::new(Coordinator::new(options), workers(family, |id, shard| Worker::new(id, shard, Kernel::Portable)))
 }
 
-fn in_rounds(family: u8) -> SliceCoordinatorOptions {
-    SliceCoordinatorOptions { model: model(family), ..slice_options() }
+fn in_rounds(family: u8) -> RoundsCoordinatorOptions {
+    RoundsCoordinatorOptions { model: model(family), ..slice_options() }
 }
 
 /// A run of the default method, somewhere in it.

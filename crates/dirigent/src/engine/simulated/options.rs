@@ -6,6 +6,23 @@ use crate::consolidate::ShardId;
 use crate::error::{InputError, Result};
 
 /// A cluster, its network and what goes wrong in it. The default is a faultless data-centre network of 0.2 ms and 10 Gbit/s.
+///
+/// ```
+/// use dirigent::engine::simulated::Simulation;
+/// use dirigent::method::distributed::{DistributedOptions, Engine};
+/// use dirigent::node::CoordinatorOptions;
+///
+/// // worker 3 is five times as slow, and a message takes a hundredth of a second
+/// let cluster = Simulation { latency: 0.01, stragglers: vec![(3, 5.0)], ..Simulation::default() };
+/// cluster.check(8)?;
+/// let options = DistributedOptions {
+///     coordinator: CoordinatorOptions { n_workers: 8, ..CoordinatorOptions::default() },
+///     engine: Engine::Simulated(Box::new(cluster)),
+///     ..DistributedOptions::default()
+/// };
+/// assert_eq!(options.coordinator.n_workers, 8);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulation {
     /// Everything random here is derived from it.

@@ -49,6 +49,15 @@ impl MixtureLaw {
     }
 
     /// The set in memory, and the cluster of each row.
+    ///
+    /// ```
+    /// use dirigent::io::synthetic::MixtureLaw;
+    ///
+    /// let law = MixtureLaw { n_rows: 200, n_clusters: 4, seed: 7, ..MixtureLaw::synthetic() };
+    /// let (table, truth) = law.table()?;
+    /// assert_eq!((table.n_rows(), table.n_columns(), truth.len()), (200, 2, 200));
+    /// # Ok::<(), dirigent::Error>(())
+    /// ```
     pub fn table(&self) -> Result<(Table, Vec<u32>)> {
         self.check()?;
         let labels = self.labels()?;

@@ -12,7 +12,7 @@ use crate::message::{Decoded, Stamp, require};
 use crate::model::Alpha;
 use crate::node::checks::{check_count, check_ids, check_stats};
 use crate::node::rounds::{Gathering, Heard, Progress};
-use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
+use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed};
 use crate::special::log_gamma;
@@ -20,7 +20,7 @@ use crate::stats::Stats;
 
 /// The node that passes clusters on.
 pub struct AvCoordinator {
-    options: SliceCoordinatorOptions,
+    options: RoundsCoordinatorOptions,
     gathering: Gathering<AvPush>,
     progress: Progress,
     /// Σ log h(x) over all rows.
@@ -34,7 +34,7 @@ type Post = BTreeMap<ShardId, Vec<Parcel>>;
 
 impl AvCoordinator {
     /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: SliceCoordinatorOptions) -> Self {
+    pub fn new(options: RoundsCoordinatorOptions) -> Self {
         let (gathering, progress) = (Gathering::new(options.n_workers), Progress::new(&options));
         Self { options, gathering, progress, sum_log_base: 0.0, last: Vec::new() }
     }

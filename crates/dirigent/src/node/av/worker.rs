@@ -10,12 +10,13 @@ use crate::consolidate::{ComponentId, PieceKey, PieceName, Pool, ShardId};
 use crate::error::Result;
 use crate::family::{Conjugate, Family};
 use crate::message::av::{AvPush, AvReply, AvSwept, Parcel, ShownRows};
-use crate::message::codec::{Message, decode_between};
+use crate::message::codec::Message;
 use crate::message::slice::SliceLast;
 use crate::message::{Decoded, Plan, ShownLabels};
 use crate::model::with_family;
 use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
-use crate::node::rounds::{Life, assigned, by_final_number, renamed};
+use crate::node::life::Life;
+use crate::node::rounds::{assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::Role;
 use crate::rows::Shard;
@@ -42,8 +43,6 @@ pub struct AvWorkerOptions {
 pub struct AvWorker {
     life: Life,
     options: AvWorkerOptions,
-    shard: Shard,
-    kernel: Kernel,
     /// Labels to begin with, until the plan has come.
     start: Option<Vec<u32>>,
     /// `None` until the plan has come.
@@ -70,7 +69,7 @@ impl AvWorker {
         start: Option<Vec<u32>>,
     ) -> Self {
         assert!(start.as_ref().is_none_or(|labels| labels.len() == shard.n_rows()), "one label a row");
-        Self { life: Life::new(shard_id), options, shard, kernel, start, work: None }
+        Self { life: Life::new(shard_id, shard, kernel), options, start, work: None }
     }
 
     /// The places in the input of the rows it holds; `None` before it has a plan.
@@ -79,14 +78,13 @@ impl AvWorker {
     }
 
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Worker(self.life.shard_id()), stats_len)?;
+        let (stamp, message) = self.life.open(from, frame, self.work.as_ref().map(|work| &work.plan))?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
+                check_plan(&plan, self.life.shard()).map_err(|refusal| refusal.of(from))?;
                 self.life.begin(stamp.incarnation);
-                let shard_id = self.life.shard_id();
-                let work = self.work.insert(Work::new(shard_id, self.options, plan, &self.shard, self.start.take()));
+                let (shard_id, shard) = (self.life.shard_id(), self.life.shard());
+                let work = self.work.insert(Work::new(shard_id, self.options, plan, shard, self.start.take()));
                 let push = AvPush::Join { sum_log_base: work.sum_log_base(), parcels: work.deal() };
                 self.life.push(&Message::AvPush(push), out);
                 Ok(())
@@ -252,13 +250,11 @@ impl Work {
 impl Node for AvWorker {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
-            Event::Start => {
-                self.life.say_hello(&self.shard, self.kernel, out);
-                Ok(())
-            }
-            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
-            Event::Lost(_) | Event::Stop => Ok(()),
+            Event::Start => self.life.say_hello(out),
+            Event::Frame { from, frame } => return self.on_frame(from, &frame, out),
+            Event::Lost(_) | Event::Stop => {}
         }
+        Ok(())
     }
 
     fn checkpoint(&self) -> Vec<u8> {

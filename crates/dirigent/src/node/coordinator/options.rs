@@ -64,6 +64,28 @@ pub struct CoordinatorOptions {
     pub has_start: bool,
 }
 
+impl Default for CoordinatorOptions {
+    /// The default method on one worker, everything chosen from the data, until it has settled.
+    fn default() -> Self {
+        Self {
+            n_workers: 1,
+            model: ModelOptions::default(),
+            alpha: Alpha::Auto,
+            consolidation: Consolidation::Progressive,
+            splits: true,
+            schedule: Schedule::Sync,
+            cycles: Cycles::default(),
+            n_kept: 0,
+            seed: 0,
+            chain: 0,
+            sweeps_per_cycle: 1,
+            shows_labels: false,
+            kernel: None,
+            has_start: false,
+        }
+    }
+}
+
 impl CoordinatorOptions {
     /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
     pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {

@@ -1,5 +1,6 @@
 //! A coordinator's workers: their hellos, the plan made of them, and whose push is awaited.
 
+use super::members::{Members, MembersMemory, Verdict};
 use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::family::Conjugate;
@@ -7,8 +8,7 @@ use crate::message::codec::{Message, encode};
 use crate::message::{Decoded, Hello, Plan, Stamp};
 use crate::node::checks::RowCounts;
 use crate::node::hellos::{Gathered, Hellos};
-use crate::node::slice::members::{Members, Verdict};
-use crate::node::{Address, Frame, Outbox, SliceCoordinatorOptions};
+use crate::node::{Address, Frame, Outbox, RoundsCoordinatorOptions};
 
 /// The workers of a coordinator, and the plan they all have.
 pub(in crate::node) struct Gathering<P> {
@@ -38,6 +38,16 @@ impl<P> Gathering<P> {
         Self { n_workers: workers.len() as u32, plan: Some(plan), members, ..Self::new(0) }
     }
 
+    /// The workers of a run that goes on from a border, where all had pushed and were answered.
+    pub(in crate::node) fn resumed(plan: Plan, members: MembersMemory) -> Self {
+        Self { plan: Some(plan), members: members.recall(), ..Self::new(0) }
+    }
+
+    /// Who has joined, and the last answers.
+    pub(in crate::node) fn members_memory(&self) -> MembersMemory {
+        self.members.memory()
+    }
+
     pub(in crate::node) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }
@@ -55,7 +65,7 @@ impl<P> Gathering<P> {
         &mut self,
         stamp: Stamp,
         hello: Hello,
-        options: &SliceCoordinatorOptions,
+        options: &RoundsCoordinatorOptions,
         out: &mut Outbox,
     ) -> Result<()> {
         let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.n_workers)?;
@@ -96,6 +106,16 @@ impl<P> Gathering<P> {
     pub(in crate::node) fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {
         self.members.answered(stamp, frame.clone(), is_last);
         out.send(Address::Worker(stamp.shard), frame);
+    }
+
+    /// Puts a push of the round back: it goes on waiting.
+    pub(in crate::node) fn put_back(&mut self, stamp: Stamp, push: P) {
+        self.members.put_back(stamp, push);
+    }
+
+    /// Sends everyone the last answer once more.
+    pub(in crate::node) fn answer_again(&self, out: &mut Outbox) {
+        self.members.answers().for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
     }
 
     /// A worker is gone; all pushes of the round, if only its own was missing.

@@ -1,6 +1,6 @@
 //! Cycles that are complete, and when the last one is.
 
-use crate::node::{CycleReport, SliceCoordinatorOptions};
+use crate::node::{CycleReport, RoundsCoordinatorOptions};
 use crate::posterior::horizon::Horizon;
 
 /// How far a run has come.
@@ -15,9 +15,19 @@ pub(in crate::node) struct Progress {
 }
 
 impl Progress {
-    pub(in crate::node) fn new(options: &SliceCoordinatorOptions) -> Self {
+    pub(in crate::node) fn new(options: &RoundsCoordinatorOptions) -> Self {
         let horizon = Horizon::new(options.cycles, options.n_kept);
         Self { cycle: 0, alpha: options.alpha.start(), horizon, wants_stop: false, has_closed: false }
+    }
+
+    /// A run that goes on from the border of a cycle.
+    pub(in crate::node) fn resumed(cycle: u64, alpha: f64, horizon: Horizon, has_closed: bool) -> Self {
+        Self { cycle, alpha, horizon, wants_stop: false, has_closed }
+    }
+
+    /// When it will end, as far as that is known.
+    pub(in crate::node) fn horizon(&self) -> &Horizon {
+        &self.horizon
     }
 
     /// The run is to end with the cycle that goes on.

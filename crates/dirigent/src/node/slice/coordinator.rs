@@ -7,78 +7,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::draw::{Total, draw};
-use super::members::{Members, Verdict};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
-use crate::family::{Conjugate, log_joint};
+use crate::family::log_joint;
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{
     SharedReply, SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply, encode_draw, encode_last, encode_reply,
 };
-use crate::message::{Decoded, Hello, Plan, Stamp};
-use crate::model::{Alpha, Model, ModelOptions};
+use crate::message::{Decoded, Plan, Stamp};
+use crate::model::Alpha;
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
-use crate::node::hellos::{Gathered, Hellos};
-use crate::node::rounds::Heard;
-use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox};
+use crate::node::rounds::{Gathering, Heard, Progress};
+use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
-use crate::posterior::horizon::{Cycles, Horizon};
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
-use crate::survey::Survey;
-use crate::sweep::Kernel;
-
-/// What the coordinator of a slice sampler must know to begin.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SliceCoordinatorOptions {
-    /// Workers that take part from the beginning.
-    pub n_workers: u32,
-    /// What the user said of the model.
-    pub model: ModelOptions,
-    /// The concentration.
-    pub alpha: Alpha,
-    /// Cycles to run.
-    pub cycles: Cycles,
-    /// Cycles at the end whose states are kept.
-    pub n_kept: u64,
-    /// The seed of all randomness.
-    pub seed: u64,
-    /// Which of several chains, from 0.
-    pub chain: u16,
-    /// Whether workers show their labels to the driver after every cycle.
-    pub shows_labels: bool,
-    /// The instructions to score with; `None`: the best that all workers have.
-    pub kernel: Option<Kernel>,
-}
-
-impl SliceCoordinatorOptions {
-    /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
-    pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
-        Ok(Plan {
-            model: Model::resolve(&self.model, survey)?,
-            kernel: self.kernel.unwrap_or(kernel),
-            seed: self.seed,
-            chain: self.chain,
-            sweeps_per_cycle: 1,
-            shows_labels: self.shows_labels,
-            n_rows: survey.n_rows,
-        })
-    }
-}
 
 /// The node that owns the statistics.
 pub struct SliceCoordinator {
-    options: SliceCoordinatorOptions,
-    hellos: Hellos,
-    plan: Option<Plan>,
-    members: Members<SlicePush>,
+    options: RoundsCoordinatorOptions,
+    gathering: Gathering<SlicePush>,
+    progress: Progress,
     /// What each worker contributes.
     columns: BTreeMap<ShardId, Column>,
     /// Components with rows, at the last report.
     live: BTreeSet<ComponentId>,
-    alpha: f64,
-    /// Cycles that are complete.
-    cycle: u64,
     /// Draws that were told. A round that nobody completes, because all are lost, is not a cycle; its streams are not used again.
     round: u64,
     /// Which coordinator this is; ids and streams carry it.
@@ -88,9 +41,6 @@ pub struct SliceCoordinator {
     is_rebuilding: bool,
     /// Set for one that goes on from a checkpoint: its first word is what it said last.
     is_resumed: bool,
-    horizon: Horizon,
-    wants_stop: bool,
-    has_closed: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -101,42 +51,35 @@ struct Column {
 
 impl SliceCoordinator {
     /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: SliceCoordinatorOptions) -> Self {
+    pub fn new(options: RoundsCoordinatorOptions) -> Self {
         Self {
-            alpha: options.alpha.start(),
-            members: Members::new(0..options.n_workers, 0),
-            hellos: Hellos::default(),
-            plan: None,
+            gathering: Gathering::new(options.n_workers),
+            progress: Progress::new(&options),
             columns: BTreeMap::new(),
             live: BTreeSet::new(),
-            cycle: 0,
             round: 0,
             epoch: 0,
             last_id: 0,
             is_rebuilding: false,
             is_resumed: false,
-            horizon: Horizon::new(options.cycles, options.n_kept),
-            wants_stop: false,
-            has_closed: false,
             options,
         }
     }
 
     /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
-    pub fn rebuild(options: SliceCoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
-        // above whatever the one before can have handed out
-        let members = Members::new(workers.iter().copied(), n_restarts << 24);
-        Self { plan: Some(plan), members, epoch: n_restarts, is_rebuilding: true, ..Self::new(options) }
+    pub fn rebuild(options: RoundsCoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+        let gathering = Gathering::again(plan, workers, n_restarts);
+        Self { gathering, epoch: n_restarts, is_rebuilding: true, ..Self::new(options) }
     }
 
     /// The plan, once there is one.
     pub fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
+        self.gathering.plan()
     }
 
     /// Components with rows and their statistics, added up in worker order.
     pub fn components(&self) -> Vec<(ComponentId, Stats)> {
-        if self.plan.is_none() {
+        if self.plan().is_none() {
             return Vec::new();
         }
         self.totals().into_iter().map(|total| (total.id, total.stats)).collect()
@@ -147,7 +90,7 @@ impl SliceCoordinator {
         for contribution in self.columns.values().flat_map(|column| &column.contributions) {
             let SliceContribution { id, stats, smallest_uniform } = contribution;
             let total = totals.entry(*id).or_insert_with(|| {
-                let family = self.family();
+                let family = self.gathering.family();
                 let stats = if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
                 Total { id: *id, stats, smallest_uniform: 1.0 }
             });
@@ -157,79 +100,38 @@ impl SliceCoordinator {
         totals.into_values().collect()
     }
 
-    fn family(&self) -> &dyn Conjugate {
-        self.plan.as_ref().expect("there is a plan before there are statistics").model.conjugate()
-    }
-
     fn stream(&self, round: u64) -> Stream {
         Seed { seed: self.options.seed, chain: self.options.chain }.stream(Role::SliceWeights, self.epoch, round)
     }
 
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
-            Message::Hello(hello) => self.on_hello(stamp, hello, out),
+            Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
             Message::SlicePush(push) => {
-                match self.take_in(stamp, push).map_err(|refusal| refusal.of(from))? {
-                    Verdict::Waits => return self.close_round_if_all_have_come(out),
-                    Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
-                    Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
-                    Verdict::Nothing => {}
-                }
-                Ok(())
+                let minted = (self.epoch, self.last_id);
+                let check = |push: &SlicePush, heard: &Heard<'_>| check_push(stamp, push, heard, minted);
+                let pushes = self.gathering.on_push(stamp, push.joining.is_some(), push, check, out)?;
+                pushes.map_or(Ok(()), |pushes| self.on_all_pushes(pushes, out))
             }
             _ => Ok(()),
         }
     }
 
-    fn take_in(&mut self, stamp: Stamp, push: SlicePush) -> Decoded<Verdict> {
-        let Some(plan) = &self.plan else { return Ok(Verdict::Nothing) };
-        let heard = Heard {
-            family: plan.model.conjugate(),
-            row_counts: self.hellos.row_counts(),
-            n_incarnations: self.members.n_incarnations(),
-        };
-        let minted = (self.epoch, self.last_id);
-        let check = |push: &SlicePush| check_push(stamp, push, &heard, minted);
-        self.members.on_push(stamp, push.joining.is_some(), push, check)
-    }
-
-    fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
-        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.options.n_workers)?;
-        if self.plan.is_some() {
-            self.send_plan(stamp.shard, out);
-        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
-            self.plan = Some(self.options.plan(&survey, kernel)?);
-            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
-        }
-        Ok(())
-    }
-
-    fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
-        let stamp = Stamp { shard, incarnation: self.members.new_incarnation(), sequence: 0 };
-        let plan = self.plan.clone().expect("there is a plan");
-        out.send(Address::Worker(shard), encode(stamp, &Message::Plan(plan)));
-    }
-
-    fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {
-        let stamp = Stamp { shard, incarnation: self.members.new_incarnation(), sequence: 0 };
-        out.send(Address::Worker(shard), encode(stamp, &Message::Rejoin));
-    }
-
-    fn close_round_if_all_have_come(&mut self, out: &mut Outbox) -> Result<()> {
-        let Some(pushes) = self.members.take_round() else { return Ok(()) };
+    /// Closes the round, if all have pushed for the same one; who has not is told which it is.
+    fn on_all_pushes(&mut self, pushes: Vec<(Stamp, SlicePush)>, out: &mut Outbox) -> Result<()> {
         if std::mem::take(&mut self.is_rebuilding) {
             self.recall(&pushes);
         }
         let next = self.round + 1;
-        let is_ready = |push: &SlicePush| self.has_closed || push.round == next;
+        let has_closed = self.progress.has_closed();
+        let is_ready = |push: &SlicePush| has_closed || push.round == next;
         if pushes.iter().all(|(_, push)| is_ready(push)) {
             return self.close_round(pushes, out);
         }
         for (stamp, push) in pushes {
-            if self.has_closed || push.round == next {
-                self.members.put_back(stamp, push);
+            if is_ready(&push) {
+                self.gathering.put_back(stamp, push);
                 continue;
             }
             if let Some(joining) = push.joining {
@@ -237,7 +139,7 @@ impl SliceCoordinator {
                 self.columns.insert(stamp.shard, column);
             }
             let frame = encode(stamp, &Message::SliceReply(SliceReply::Again { round: next }));
-            self.answer(stamp, frame, false, out);
+            self.gathering.answer(stamp, frame, false, out);
         }
         Ok(())
     }
@@ -248,9 +150,9 @@ impl SliceCoordinator {
         let Some((_, push)) = newest else { return };
         self.round = push.round.saturating_sub(1);
         if let Some(joining) = push.joining {
-            self.cycle = joining.cycle;
+            self.progress.cycle = joining.cycle;
             if self.options.alpha == Alpha::Auto {
-                self.alpha = joining.alpha;
+                self.progress.alpha = joining.alpha;
             }
         }
     }
@@ -274,65 +176,50 @@ impl SliceCoordinator {
         }
         let reply = self.reply(totals)?;
         for stamp in stamps {
-            self.answer(stamp, encode_reply(stamp, &reply), self.has_closed, out);
+            self.gathering.answer(stamp, encode_reply(stamp, &reply), self.progress.has_closed(), out);
         }
         out.is_done = self.is_done();
         Ok(())
     }
 
     fn close_cycle(&mut self, totals: &[Total], moved: u64, out: &mut Outbox) {
-        self.cycle += 1;
         let sum_log_base = self.columns.values().map(|column| column.sum_log_base).sum();
-        let log_joint = log_joint(self.family(), totals.iter().map(|total| &total.stats), self.alpha, sum_log_base);
-        self.horizon.observe(self.cycle, log_joint, totals.len());
-        self.has_closed |= self.wants_stop || self.cycle >= self.horizon.last_cycle();
+        let (family, stats) = (self.gathering.family(), totals.iter().map(|total| &total.stats));
+        let log_joint = log_joint(family, stats, self.progress.alpha, sum_log_base);
+        let n_rows = totals.iter().map(|total| total.stats.count as u64).sum();
+        let report = self.progress.close_cycle(log_joint, n_rows, totals.len());
         let live: BTreeSet<ComponentId> = totals.iter().map(|total| total.id).collect();
-        out.reports.push(CycleReport {
-            cycle: self.cycle,
-            log_joint,
-            n_rows: totals.iter().map(|total| total.stats.count as u64).sum(),
-            k: totals.len(),
-            alpha: self.alpha,
-            moved,
-            births: live.difference(&self.live).count() as u64,
-            merges: 0,
-            splits: 0,
-            ending: self.horizon.ending(),
-        });
+        let births = live.difference(&self.live).count() as u64;
+        out.reports.push(CycleReport { moved, births, ..report });
         self.live = live;
     }
 
     /// The next draw, or the last word.
     fn reply(&mut self, totals: Vec<Total>) -> Result<SharedReply> {
-        if self.has_closed {
+        if self.progress.has_closed() {
             let components = totals.into_iter().map(|total| (total.id, total.stats)).collect();
-            return Ok(encode_last(&SliceLast { cycle: self.cycle, components }));
+            return Ok(encode_last(&SliceLast { cycle: self.progress.cycle, components }));
         }
         self.round += 1;
         let mut rng = self.stream(self.round);
         if self.options.alpha == Alpha::Auto && !totals.is_empty() {
             let n_rows = totals.iter().map(|total| total.stats.count as u64).sum();
-            self.alpha = resample_alpha(self.alpha, totals.len() as u64, n_rows, &mut rng);
+            self.progress.alpha = resample_alpha(self.progress.alpha, totals.len() as u64, n_rows, &mut rng);
         }
-        let plan = self.plan.as_ref().expect("there is a plan");
+        let plan = self.gathering.plan().expect("there is a plan");
+        let Progress { cycle, alpha, .. } = self.progress;
         let (epoch, last_id) = (self.epoch, &mut self.last_id);
         let mint = || {
             *last_id += 1;
             ComponentId { epoch, number: *last_id }
         };
         let least_weight = 1.0 / plan.n_rows as f64;
-        let (ids, components) = draw(plan.model.conjugate(), &totals, self.alpha, least_weight, mint, &mut rng)?;
-        let draw = SliceDraw { round: self.round, cycle: self.cycle, alpha: self.alpha, ids, components };
-        Ok(encode_draw(&draw))
-    }
-
-    fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {
-        self.members.answered(stamp, frame.clone(), is_last);
-        out.send(Address::Worker(stamp.shard), frame);
+        let (ids, components) = draw(plan.model.conjugate(), &totals, alpha, least_weight, mint, &mut rng)?;
+        Ok(encode_draw(&SliceDraw { round: self.round, cycle, alpha, ids, components }))
     }
 
     fn is_done(&self) -> bool {
-        self.has_closed && self.members.all_released()
+        self.progress.has_closed() && self.gathering.all_released()
     }
 }
 
@@ -353,26 +240,25 @@ fn check_push(stamp: Stamp, push: &SlicePush, heard: &Heard<'_>, (epoch, last): 
 impl Node for SliceCoordinator {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
-            Event::Start => {
-                if self.is_rebuilding {
-                    self.members.awaited().into_iter().for_each(|shard| self.send_rejoin(shard, out));
-                }
-                if self.is_resumed {
-                    self.members.answers().for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
-                    out.is_done = self.is_done();
-                }
+            Event::Start if self.is_rebuilding => {
+                self.gathering.ask_all(out);
                 Ok(())
             }
+            Event::Start if self.is_resumed => {
+                self.gathering.answer_again(out);
+                out.is_done = self.is_done();
+                Ok(())
+            }
+            Event::Start => Ok(()),
             Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(shard) => {
-                self.hellos.forget(shard);
-                self.members.lose(shard);
                 self.columns.remove(&shard);
+                let pushes = self.gathering.lose(shard);
                 out.is_done = self.is_done();
-                self.close_round_if_all_have_come(out)
+                pushes.map_or(Ok(()), |pushes| self.on_all_pushes(pushes, out))
             }
             Event::Stop => {
-                self.wants_stop = true;
+                self.progress.stop();
                 Ok(())
             }
         }

@@ -16,8 +16,7 @@
 
 mod coordinator;
 mod draw;
-pub(in crate::node) mod members;
 mod worker;
 
-pub use self::coordinator::{SliceCoordinator, SliceCoordinatorOptions};
+pub use self::coordinator::SliceCoordinator;
 pub use self::worker::SliceWorker;

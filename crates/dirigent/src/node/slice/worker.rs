@@ -10,31 +10,26 @@ use serde::{Deserialize, Serialize};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::{Error, InputError, Result};
 use crate::interrupt::Interrupt;
-use crate::message::codec::{Message, decode_between, encode};
+use crate::message::codec::Message;
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
-use crate::message::{Decoded, Hello, Joining, Plan, ShownLabels, Stamp, require};
+use crate::message::{Decoded, Joining, Plan, ShownLabels, Stamp, require};
 use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
-use crate::node::rounds::renamed;
+use crate::node::life::Life;
+use crate::node::rounds::{assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::survey::Survey;
 use crate::sweep::slice::{SliceSampler, slice_sampler, smallest_uniforms};
-use crate::sweep::{Kernel, UNASSIGNED, sampler};
+use crate::sweep::{Kernel, UNASSIGNED};
 
 /// The worker of a shard.
 pub struct SliceWorker {
-    shard_id: ShardId,
-    shard: Shard,
-    kernel: Kernel,
+    life: Life,
     /// `None` until the plan has come.
     work: Option<Work>,
     /// Labels from an earlier life, until the plan has come.
     memory: Option<Memory>,
-    incarnation: u32,
-    sequence: u64,
-    is_done: bool,
     interrupt: Interrupt,
     /// As it was when the last answer came, until the next one.
     before: Option<Memory>,
@@ -86,18 +81,8 @@ impl Memory {
 impl SliceWorker {
     /// The worker of a shard whose rows are all unassigned.
     pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self {
-            shard_id,
-            shard,
-            kernel,
-            work: None,
-            memory: None,
-            incarnation: 0,
-            sequence: 0,
-            is_done: false,
-            interrupt: Interrupt::new(),
-            before: None,
-        }
+        let life = Life::new(shard_id, shard, kernel);
+        Self { life, work: None, memory: None, interrupt: Interrupt::new(), before: None }
     }
 
     /// Lets draws break off once the flag is raised.
@@ -120,7 +105,8 @@ impl SliceWorker {
         let memory = Memory::decode(checkpoint, shard_id, &shard)?;
         let Memory { incarnation, sequence, .. } = memory;
         let work = Some(Work::new(plan, shard.clone(), Some(memory)));
-        Ok(Self { work, incarnation, sequence, ..Self::new(shard_id, shard, kernel) })
+        let worker = Self::new(shard_id, shard, kernel);
+        Ok(Self { life: worker.life.resumed(incarnation, sequence), work, ..worker })
     }
 
     /// A worker that begins with labels below `n_components`, the same numbers as the other workers'.
@@ -133,7 +119,7 @@ impl SliceWorker {
 
     /// The component of each row, of a worker that goes on from a checkpoint and has done nothing since; `None` for a row that is in none.
     pub fn remembered(&self) -> Vec<Option<ComponentId>> {
-        let Some(Memory { ids, labels, .. }) = &self.memory else { return vec![None; self.shard.n_rows()] };
+        let Some(Memory { ids, labels, .. }) = &self.memory else { return vec![None; self.life.shard().n_rows()] };
         labels.iter().map(|label| ids.get(*label as usize).copied()).collect()
     }
 
@@ -142,51 +128,42 @@ impl SliceWorker {
         self.work.as_ref().map_or_else(Vec::new, Work::contributions)
     }
 
-    fn stamp(&self) -> Stamp {
-        Stamp { shard: self.shard_id, incarnation: self.incarnation, sequence: self.sequence }
-    }
-
     /// What is to be remembered, once there is a plan.
     fn current(&self) -> Option<Memory> {
+        let Stamp { incarnation, sequence, .. } = self.life.stamp();
         self.work.as_ref().map(|work| Memory {
             ids: work.ids.clone(),
             labels: work.sampler.labels().to_vec(),
             round: work.round,
             cycle: work.cycle,
             alpha: work.alpha,
-            incarnation: self.incarnation,
-            sequence: self.sequence,
+            incarnation,
+            sequence,
         })
     }
 
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
+        let (stamp, message) = self.life.open(from, frame, self.work.as_ref().map(|work| &work.plan))?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
-                let mut work = Work::new(plan, self.shard.clone(), self.memory.take());
+                check_plan(&plan, self.life.shard()).map_err(|refusal| refusal.of(from))?;
+                let mut work = Work::new(plan, self.life.shard().clone(), self.memory.take());
                 work.sampler.set_interrupt(self.interrupt.clone());
                 self.work = Some(work);
                 self.join(stamp.incarnation, out);
             }
-            Message::Rejoin if self.work.is_none() => self.say_hello(out),
-            Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
-            Message::SliceReply(reply) if stamp == self.stamp() && !self.is_done => return self.on_reply(reply, out),
+            Message::Rejoin if self.work.is_none() => self.life.say_hello(out),
+            Message::Rejoin if self.life.is_before(stamp) => self.join(stamp.incarnation, out),
+            Message::SliceReply(reply) if self.life.awaits(stamp) => return self.on_reply(reply, out),
             // late or doubled: what it asks for has been done
             _ => {}
         }
         Ok(())
     }
 
-    fn say_hello(&self, out: &mut Outbox) {
-        let hello = Hello { survey: Survey::of(&self.shard), kernel: self.kernel };
-        out.send(Address::Coordinator, encode(self.stamp(), &Message::Hello(hello)));
-    }
-
     /// Begins a life.
     fn join(&mut self, incarnation: u32, out: &mut Outbox) {
-        (self.incarnation, self.sequence, self.is_done) = (incarnation, 0, false);
+        self.life.begin(incarnation);
         let work = self.work.as_ref().expect("a worker joins with a plan");
         let joining =
             Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha, stride: 1 };
@@ -195,16 +172,13 @@ impl SliceWorker {
 
     fn push(&mut self, moved: Option<u64>, joining: Option<Joining>, out: &mut Outbox) {
         let work = self.work.as_ref().expect("a worker pushes with a plan");
-        self.sequence += 1;
-        let push = work.push(self.shard_id, moved, joining);
-        out.send(Address::Coordinator, encode(self.stamp(), &Message::SlicePush(push)));
+        let push = work.push(self.life.shard_id(), moved, joining);
+        self.life.push(&Message::SlicePush(push), out);
     }
 
     fn on_reply(&mut self, reply: SliceReply, out: &mut Outbox) -> Result<()> {
-        let (stamp, shard_id) = (self.stamp(), self.shard_id);
         let before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
-        let show = |shown| encode(stamp, &Message::ShownLabels(shown));
         match reply {
             SliceReply::Again { round } => {
                 check_count(round).map_err(|refusal| refusal.of(Address::Coordinator))?;
@@ -214,22 +188,23 @@ impl SliceWorker {
             }
             SliceReply::Draw(draw) => {
                 if work.plan.shows_labels {
-                    out.send(Address::Driver, show(work.show(draw.cycle)));
+                    self.life.show(&Message::ShownLabels(work.show(draw.cycle)), out);
                 }
-                let moved = work.draw(draw, shard_id).map_err(|refusal| refusal.of(Address::Coordinator))?;
+                let moved =
+                    work.draw(draw, self.life.shard_id()).map_err(|refusal| refusal.of(Address::Coordinator))?;
                 self.before = before;
                 if self.interrupt.is_raised() {
                     return Err(Error::Interrupted);
                 }
-                out.swept_rows += self.shard.n_rows() as u64;
+                out.swept_rows += self.life.shard().n_rows() as u64;
                 self.push(Some(moved), None, out);
             }
             SliceReply::Last(last) => {
-                let shown = work.show_last(last, self.shard.clone());
+                let shown = work.show_last(last, self.life.shard().clone());
                 let shown = shown.map_err(|refusal| refusal.of(Address::Coordinator))?;
                 self.before = before;
-                out.send(Address::Driver, show(shown));
-                (self.is_done, out.is_done) = (true, true);
+                self.life.show(&Message::ShownLabels(shown), out);
+                self.life.end(out);
             }
         }
         Ok(())
@@ -298,35 +273,27 @@ impl Work {
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast, shard: Shard) -> Decoded<ShownLabels> {
         check_told(last.components.iter().map(|(_, stats)| stats), self.plan.model.conjugate())?;
-        // in the order of their final numbers, so that ties go to the smaller number
-        let mut components = last.components;
-        components.sort_by_key(|(id, stats)| (std::cmp::Reverse(stats.count), *id));
-        let (ids, components): (Vec<_>, Vec<_>) = components.into_iter().unzip();
+        let (ids, components) = by_final_number(last.components);
         self.rename(ids)?;
         self.cycle = last.cycle;
-        let assignments = sampler(&self.plan.model, shard, self.plan.kernel).assign(&components);
-        let labels = assignments.iter().map(|assignment| assignment.label).collect();
-        let certainty = assignments.iter().map(|assignment| assignment.certainty).collect();
-        Ok(ShownLabels { assignments: Some((labels, certainty)), ..self.show(last.cycle) })
+        let assignments = Some(assigned(&self.plan, shard, &components));
+        Ok(ShownLabels { assignments, ..self.show(last.cycle) })
     }
 }
 
 impl Node for SliceWorker {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
-            Event::Start => {
-                if self.work.is_none() {
-                    self.say_hello(out);
-                }
-                Ok(())
-            }
-            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
-            Event::Lost(_) | Event::Stop => Ok(()),
+            Event::Start if self.work.is_none() => self.life.say_hello(out),
+            Event::Frame { from, frame } => return self.on_frame(from, &frame, out),
+            Event::Start | Event::Lost(_) | Event::Stop => {}
         }
+        Ok(())
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        let nothing = || Memory { labels: vec![UNASSIGNED; self.shard.n_rows()], alpha: 1.0, ..Memory::default() };
+        let nothing =
+            || Memory { labels: vec![UNASSIGNED; self.life.shard().n_rows()], alpha: 1.0, ..Memory::default() };
         self.current().or_else(|| self.memory.clone()).unwrap_or_else(nothing).encode()
     }
 

@@ -14,7 +14,7 @@ use crate::message::{Decoded, Plan, Stamp};
 use crate::model::Alpha;
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
 use crate::node::rounds::{Gathering, Heard, Progress};
-use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, SliceCoordinatorOptions};
+use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
@@ -22,7 +22,7 @@ use crate::sweep::slice::DrawnComponents;
 
 /// The node that owns the statistics.
 pub struct SubcCoordinator {
-    options: SliceCoordinatorOptions,
+    options: RoundsCoordinatorOptions,
     gathering: Gathering<SubcPush>,
     progress: Progress,
     /// What each worker contributes.
@@ -45,7 +45,7 @@ struct Column {
 
 impl SubcCoordinator {
     /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: SliceCoordinatorOptions) -> Self {
+    pub fn new(options: RoundsCoordinatorOptions) -> Self {
         Self {
             gathering: Gathering::new(options.n_workers),
             progress: Progress::new(&options),
@@ -60,7 +60,7 @@ impl SubcCoordinator {
     }
 
     /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
-    pub fn rebuild(options: SliceCoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+    pub fn rebuild(options: RoundsCoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         let gathering = Gathering::again(plan, workers, n_restarts);
         // above whatever the one before can have counted to: rounds name the workers' streams
         let round = u64::from(n_restarts) << 40;

@@ -10,13 +10,14 @@ use crate::consolidate::{ComponentId, ShardId};
 use crate::error::{InputError, Result};
 use crate::family::Family;
 use crate::halves::Half;
-use crate::message::codec::{Message, decode_between};
+use crate::message::codec::Message;
 use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply};
 use crate::message::{Decoded, Joining, Plan, ShownLabels, require};
 use crate::model::with_family;
 use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
-use crate::node::rounds::{Life, assigned, by_final_number, renamed};
+use crate::node::life::Life;
+use crate::node::rounds::{assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
 use crate::rows::Shard;
@@ -28,8 +29,6 @@ use crate::sweep::{Kernel, UNASSIGNED};
 /// The worker of a shard.
 pub struct SubcWorker {
     life: Life,
-    shard: Shard,
-    kernel: Kernel,
     /// `None` until the plan has come.
     work: Option<Work>,
     /// Labels from an earlier life, until the plan has come.
@@ -62,7 +61,7 @@ struct Memory {
 impl SubcWorker {
     /// The worker of a shard whose rows are all unassigned.
     pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self { life: Life::new(shard_id), shard, kernel, work: None, memory: None }
+        Self { life: Life::new(shard_id, shard, kernel), work: None, memory: None }
     }
 
     /// A worker that goes on from a checkpoint of an earlier life.
@@ -95,16 +94,15 @@ impl SubcWorker {
     }
 
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Worker(self.life.shard_id()), stats_len)?;
+        let (stamp, message) = self.life.open(from, frame, self.work.as_ref().map(|work| &work.plan))?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
-                let memory = self.memory.take();
-                self.work = Some(Work::new(plan, self.shard.clone(), memory, self.life.shard_id()));
+                let shard = self.life.shard();
+                check_plan(&plan, shard).map_err(|refusal| refusal.of(from))?;
+                self.work = Some(Work::new(plan, shard.clone(), self.memory.take(), self.life.shard_id()));
                 self.join(stamp.incarnation, out);
             }
-            Message::Rejoin if self.work.is_none() => self.life.say_hello(&self.shard, self.kernel, out),
+            Message::Rejoin if self.work.is_none() => self.life.say_hello(out),
             Message::Rejoin if self.life.is_before(stamp) => self.join(stamp.incarnation, out),
             Message::SubcReply(reply) if self.life.awaits(stamp) => {
                 return self.on_reply(reply, out).map_err(|refusal| refusal.of(from));
@@ -134,7 +132,7 @@ impl SubcWorker {
                     self.life.show(&Message::ShownLabels(work.show(draw.cycle)), out);
                 }
                 let moved = work.draw(draw, &before, self.life.shard_id());
-                out.swept_rows += self.shard.n_rows() as u64;
+                out.swept_rows += work.shard.n_rows() as u64;
                 let push = SubcPush { joining: None, moved: Some(moved), contributions: work.contributions() };
                 self.life.push(&Message::SubcPush(push), out);
             }
@@ -268,13 +266,11 @@ fn coin(rng: &mut Stream) -> Half {
 impl Node for SubcWorker {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
-            Event::Start => {
-                self.life.say_hello(&self.shard, self.kernel, out);
-                Ok(())
-            }
-            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
-            Event::Lost(_) | Event::Stop => Ok(()),
+            Event::Start => self.life.say_hello(out),
+            Event::Frame { from, frame } => return self.on_frame(from, &frame, out),
+            Event::Lost(_) | Event::Stop => {}
         }
+        Ok(())
     }
 
     fn checkpoint(&self) -> Vec<u8> {

@@ -11,31 +11,26 @@ mod work;
 use std::collections::{BTreeSet, HashMap};
 
 use super::checks::check_plan;
+use super::life::Life;
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::error::{Error, InputError, Result};
 use crate::halves::Half;
 use crate::interrupt::Interrupt;
-use crate::message::codec::{Message, decode_between, encode};
-use crate::message::{Hello, Joining, Plan, Push, Reply, Snapshot, Stamp};
+use crate::message::codec::Message;
+use crate::message::{Joining, Plan, Push, Reply, Snapshot, Stamp};
 use crate::rows::Shard;
-use crate::survey::Survey;
 use crate::sweep::Kernel;
 pub(super) use memory::Memory;
 use work::Work;
 
 /// The worker of a shard.
 pub struct Worker {
-    shard_id: ShardId,
-    shard: Shard,
-    kernel: Kernel,
+    life: Life,
     /// `None` until the plan has come.
     work: Option<Work>,
     /// Labels from an earlier life, until the plan has come.
     memory: Option<Memory>,
-    incarnation: u32,
-    sequence: u64,
-    is_done: bool,
     interrupt: Interrupt,
     /// As it was when the last answer came, until the next one.
     before: Option<Memory>,
@@ -55,18 +50,8 @@ pub struct RowLabel {
 impl Worker {
     /// The worker of a shard whose rows are all unassigned.
     pub fn new(shard_id: ShardId, shard: Shard, kernel: Kernel) -> Self {
-        Self {
-            shard_id,
-            shard,
-            kernel,
-            work: None,
-            memory: None,
-            incarnation: 0,
-            sequence: 0,
-            is_done: false,
-            interrupt: Interrupt::new(),
-            before: None,
-        }
+        let life = Life::new(shard_id, shard, kernel);
+        Self { life, work: None, memory: None, interrupt: Interrupt::new(), before: None }
     }
 
     /// Lets sweeps break off once the flag is raised.
@@ -94,7 +79,8 @@ impl Worker {
         let (halves, generations) = (std::mem::take(&mut memory.halves), std::mem::take(&mut memory.generations));
         let mut work = Work::new(plan, shard.clone(), Some(memory), Interrupt::new());
         work.recall_halves(halves, generations);
-        Ok(Self { work: Some(work), incarnation, sequence, ..Self::new(shard_id, shard, kernel) })
+        let worker = Self::new(shard_id, shard, kernel);
+        Ok(Self { life: worker.life.resumed(incarnation, sequence), work: Some(work), ..worker })
     }
 
     /// A worker that begins with labels, the same numbers as the other workers'.
@@ -111,12 +97,12 @@ impl Worker {
 
     /// Where each row is; `None` for a row that is in no component yet.
     pub fn labels(&self) -> Vec<Option<RowLabel>> {
-        let Some(work) = &self.work else { return vec![None; self.shard.n_rows()] };
+        let Some(work) = &self.work else { return vec![None; self.shard().n_rows()] };
         let label_of = |(&label, half): (&u32, &Option<Half>)| {
             let generation = work.generations.get(label as usize).copied().flatten();
             Some(RowLabel { name: *work.names.get(label as usize)?, half: *half, generation })
         };
-        let mut labels = vec![None; self.shard.n_rows()];
+        let mut labels = vec![None; self.shard().n_rows()];
         let sampled = work.sampler.labels().iter().zip(work.sampler.halves());
         labels.iter_mut().step_by(work.stride).zip(sampled).for_each(|(label, sampled)| *label = label_of(sampled));
         labels
@@ -124,54 +110,46 @@ impl Worker {
 
     /// Whether it has had its last answer, and rests.
     pub fn is_done(&self) -> bool {
-        self.is_done
+        self.life.is_done()
     }
 
     /// The rows.
     pub fn shard(&self) -> &Shard {
-        &self.shard
+        self.life.shard()
     }
 
     /// The push that is outstanding, or was last.
     pub fn stamp(&self) -> Stamp {
-        Stamp { shard: self.shard_id, incarnation: self.incarnation, sequence: self.sequence }
+        self.life.stamp()
     }
 
     /// What is to be remembered; before there is a plan there is nothing.
     fn current(&self) -> Option<Memory> {
         let work = self.work.as_ref()?;
-        Some(Memory { incarnation: self.incarnation, sequence: self.sequence, ..work.memory() })
+        let Stamp { incarnation, sequence, .. } = self.life.stamp();
+        Some(Memory { incarnation, sequence, ..work.memory() })
     }
 
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.work.as_ref().map(|work| work.plan.model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
+        let (stamp, message) = self.life.open(from, frame, self.work.as_ref().map(|work| &work.plan))?;
         match message {
             Message::Plan(plan) if self.work.is_none() => {
-                check_plan(&plan, &self.shard).map_err(|refusal| refusal.of(from))?;
-                self.work = Some(Work::new(plan, self.shard.clone(), self.memory.take(), self.interrupt.clone()));
+                check_plan(&plan, self.shard()).map_err(|refusal| refusal.of(from))?;
+                self.work = Some(Work::new(plan, self.shard().clone(), self.memory.take(), self.interrupt.clone()));
                 self.join(stamp.incarnation, out);
             }
-            Message::Rejoin if self.work.is_none() => self.say_hello(out),
-            Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
-            Message::Reply(reply, snapshot) if stamp == self.stamp() && !self.is_done => {
-                return self.on_reply(&reply, snapshot, out);
-            }
+            Message::Rejoin if self.work.is_none() => self.life.say_hello(out),
+            Message::Rejoin if self.life.is_before(stamp) => self.join(stamp.incarnation, out),
+            Message::Reply(reply, snapshot) if self.life.awaits(stamp) => return self.on_reply(&reply, snapshot, out),
             // late or doubled: what it asks for has been done
             _ => {}
         }
         Ok(())
     }
 
-    fn say_hello(&self, out: &mut Outbox) {
-        let hello = Hello { survey: Survey::of(&self.shard), kernel: self.kernel };
-        out.send(Address::Coordinator, encode(self.stamp(), &Message::Hello(hello)));
-    }
-
     /// Begins a life with a push of everything.
     fn join(&mut self, incarnation: u32, out: &mut Outbox) {
-        (self.incarnation, self.sequence) = (incarnation, 0);
-        self.is_done = false;
+        self.life.begin(incarnation);
         let work = self.work.as_mut().expect("a worker joins with a plan");
         work.answered.clear();
         // halves are dropped: they were of another life
@@ -183,40 +161,30 @@ impl Worker {
             alpha: work.alpha,
             stride: work.stride as u32,
         };
-        let push = work.push(0, Some(joining));
-        self.send_push(push, out);
-    }
-
-    fn send_push(&mut self, push: Push, out: &mut Outbox) {
-        self.sequence += 1;
-        out.send(Address::Coordinator, encode(self.stamp(), &Message::Push(push)));
+        self.life.push(&Message::Push(work.push(0, Some(joining))), out);
     }
 
     fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) -> Result<()> {
-        let shard_id = self.shard_id;
         let before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
         let stride_before = work.stride;
         work.take_in(reply, snapshot).map_err(|refusal| refusal.of(Address::Coordinator))?;
         self.before = before;
         if work.plan.shows_labels || reply.is_last {
-            let shown = work.show(reply.is_last);
-            let stamp = Stamp { shard: shard_id, incarnation: self.incarnation, sequence: self.sequence };
-            out.send(Address::Driver, encode(stamp, &Message::ShownLabels(shown)));
+            self.life.show(&Message::ShownLabels(work.show(reply.is_last)), out);
         }
         if reply.is_last {
-            self.is_done = true;
-            out.is_done = true;
+            self.life.end(out);
             return Ok(());
         }
-        let moved = work.sweep(shard_id);
+        let moved = work.sweep(self.life.shard_id());
         if self.interrupt.is_raised() {
             return Err(Error::Interrupted);
         }
         out.swept_rows += work.sampler.labels().len() as u64 * u64::from(work.plan.sweeps_per_cycle);
         let sum_log_base = (work.stride != stride_before).then(|| work.sampler.sum_log_base());
         let push = Push { sum_log_base, ..work.push(moved, None) };
-        self.send_push(push, out);
+        self.life.push(&Message::Push(push), out);
         Ok(())
     }
 }
@@ -224,15 +192,11 @@ impl Worker {
 impl Node for Worker {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
-            Event::Start => {
-                if self.work.is_none() {
-                    self.say_hello(out);
-                }
-                Ok(())
-            }
-            Event::Frame { from, frame } => self.on_frame(from, &frame, out),
-            Event::Lost(_) | Event::Stop => Ok(()),
+            Event::Start if self.work.is_none() => self.life.say_hello(out),
+            Event::Frame { from, frame } => return self.on_frame(from, &frame, out),
+            Event::Start | Event::Lost(_) | Event::Stop => {}
         }
+        Ok(())
     }
 
     fn checkpoint(&self) -> Vec<u8> {

@@ -48,6 +48,20 @@ pub struct PointPartition {
 
 /// Searches for the partition with the least expected variation of information. It is never worse than the best of the `candidates` and of the draws,
 /// of which 100 are looked at. The same draws, candidates and random numbers give the same partition.
+///
+/// ```
+/// use dirigent::posterior::draws::Partitions;
+/// use dirigent::posterior::point::{PointOptions, find};
+/// use dirigent::rng::{Role, Seed};
+/// use dirigent::rows::Cells;
+///
+/// // three draws of four rows
+/// let draws = Partitions::new(4, Cells::Owned(vec![0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1]))?;
+/// let mut rng = Seed::new(0).stream(Role::Observer, 0, 0);
+/// let point = find(&draws, &[], PointOptions::default(), &mut rng);
+/// assert_eq!((point.labels, point.k), (vec![0, 0, 1, 1], 2));
+/// # Ok::<(), dirigent::InputError>(())
+/// ```
 pub fn find(draws: &Partitions, candidates: &[&[u32]], options: PointOptions, rng: &mut Stream) -> PointPartition {
     let rows = sample(draws.n_rows(), options.n_rows.max(1), rng);
     let is_sampled = rows.len() < draws.n_rows();

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::members::MembersMemory;
-use super::{Column, SliceCoordinator, SliceCoordinatorOptions};
+use super::{Column, SliceCoordinator};
 use crate::consolidate::{ComponentId, ShardId, fits};
 use crate::error::{InputError, Result};
 use crate::message::Plan;
+use crate::node::RoundsCoordinatorOptions;
+use crate::node::rounds::{Gathering, MembersMemory, Progress};
 use crate::posterior::horizon::Horizon;
 
 /// All that the coordinator knows between two cycles.
@@ -30,24 +31,24 @@ struct Memory {
 impl SliceCoordinator {
     /// Nothing before there is a plan.
     pub(super) fn remember(&self) -> Vec<u8> {
-        let memory = self.plan.as_ref().map(|plan| Memory {
+        let memory = self.plan().map(|plan| Memory {
             plan: plan.clone(),
-            members: self.members.memory(),
+            members: self.gathering.members_memory(),
             columns: self.columns.clone(),
             live: self.live.clone(),
-            alpha: self.alpha,
-            cycle: self.cycle,
+            alpha: self.progress.alpha,
+            cycle: self.progress.cycle,
             round: self.round,
             epoch: self.epoch,
             last_id: self.last_id,
-            horizon: self.horizon.clone(),
-            has_closed: self.has_closed,
+            horizon: self.progress.horizon().clone(),
+            has_closed: self.progress.has_closed(),
         });
         postcard::to_stdvec(&memory).expect("a checkpoint is plain data")
     }
 
     /// A coordinator that goes on from a checkpoint, together with its workers. The options may ask for more cycles than before.
-    pub fn resume(options: SliceCoordinatorOptions, checkpoint: &[u8]) -> Result<Self> {
+    pub fn resume(options: RoundsCoordinatorOptions, checkpoint: &[u8]) -> Result<Self> {
         let memory: Option<Memory> = postcard::from_bytes(checkpoint)
             .map_err(|error| InputError::new(format!("the checkpoint of the coordinator cannot be read: {error}")))?;
         let is_ours = |memory: &Memory| {
@@ -59,18 +60,15 @@ impl SliceCoordinator {
         let memory = memory
             .filter(is_ours)
             .ok_or_else(|| InputError::new("the checkpoint of the coordinator is of another run"))?;
+        let horizon = memory.horizon.going_on(options.cycles, options.n_kept);
         Ok(Self {
-            plan: Some(memory.plan),
-            members: memory.members.recall(),
+            gathering: Gathering::resumed(memory.plan, memory.members),
+            progress: Progress::resumed(memory.cycle, memory.alpha, horizon, memory.has_closed),
             columns: memory.columns,
             live: memory.live,
-            alpha: memory.alpha,
-            cycle: memory.cycle,
             round: memory.round,
             epoch: memory.epoch,
             last_id: memory.last_id,
-            horizon: memory.horizon.going_on(options.cycles, options.n_kept),
-            has_closed: memory.has_closed,
             is_resumed: true,
             ..Self::new(options)
         })

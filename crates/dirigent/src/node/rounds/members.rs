@@ -35,7 +35,7 @@ struct Member {
 
 /// Who has joined, without what waits, and the last answers.
 #[derive(Serialize, Deserialize)]
-pub(super) struct MembersMemory {
+pub(in crate::node) struct MembersMemory {
     joined: BTreeMap<ShardId, MemberMemory>,
     /// The part of the answers that all receive.
     shared: Option<Vec<u8>>,
@@ -163,12 +163,12 @@ impl<P> Members<P> {
     }
 
     /// The last answer to each.
-    pub(super) fn answers(&self) -> impl Iterator<Item = (ShardId, Frame)> {
+    pub(in crate::node) fn answers(&self) -> impl Iterator<Item = (ShardId, Frame)> {
         self.joined.iter().filter_map(|(shard, member)| Some((*shard, member.reply.clone()?)))
     }
 
     /// At the border of a cycle, where all have had the same answer.
-    pub(super) fn memory(&self) -> MembersMemory {
+    pub(in crate::node) fn memory(&self) -> MembersMemory {
         let member = |(shard, member): (&ShardId, &Member)| {
             let answer = member.reply.as_ref().map(|frame| frame.own.to_vec());
             (*shard, MemberMemory { incarnation: member.incarnation, sequence: member.sequence, answer })
@@ -192,12 +192,12 @@ impl<P> Members<P> {
 
 impl MembersMemory {
     /// Who has joined.
-    pub(super) fn shards(&self) -> impl Iterator<Item = ShardId> {
+    pub(in crate::node) fn shards(&self) -> impl Iterator<Item = ShardId> {
         self.joined.keys().copied()
     }
 
     /// The members again.
-    pub(super) fn recall<P>(self) -> Members<P> {
+    pub(in crate::node) fn recall<P>(self) -> Members<P> {
         let shared: Option<Arc<[u8]>> = self.shared.map(Into::into);
         let member = |(shard, memory): (ShardId, MemberMemory)| {
             let reply = memory.answer.map(|own| Frame { own: own.into(), shared: shared.clone() });

@@ -1,0 +1,63 @@
+//! What a coordinator is told.
+
+use crate::error::Result;
+use crate::message::Plan;
+use crate::model::{Alpha, Model, ModelOptions};
+use crate::posterior::horizon::Cycles;
+use crate::survey::Survey;
+use crate::sweep::Kernel;
+
+/// What the coordinator of a method in rounds must know to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundsCoordinatorOptions {
+    /// Workers that take part from the beginning.
+    pub n_workers: u32,
+    /// What the user said of the model.
+    pub model: ModelOptions,
+    /// The concentration.
+    pub alpha: Alpha,
+    /// Cycles to run.
+    pub cycles: Cycles,
+    /// Cycles at the end whose states are kept.
+    pub n_kept: u64,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Which of several chains, from 0.
+    pub chain: u16,
+    /// Whether workers show their labels to the driver after every cycle.
+    pub shows_labels: bool,
+    /// The instructions to score with; `None`: the best that all workers have.
+    pub kernel: Option<Kernel>,
+}
+
+impl Default for RoundsCoordinatorOptions {
+    /// One worker, everything chosen from the data, until the chain has settled.
+    fn default() -> Self {
+        Self {
+            n_workers: 1,
+            model: ModelOptions::default(),
+            alpha: Alpha::Auto,
+            cycles: Cycles::default(),
+            n_kept: 0,
+            seed: 0,
+            chain: 0,
+            shows_labels: false,
+            kernel: None,
+        }
+    }
+}
+
+impl RoundsCoordinatorOptions {
+    /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
+    pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
+        Ok(Plan {
+            model: Model::resolve(&self.model, survey)?,
+            kernel: self.kernel.unwrap_or(kernel),
+            seed: self.seed,
+            chain: self.chain,
+            sweeps_per_cycle: 1,
+            shows_labels: self.shows_labels,
+            n_rows: survey.n_rows,
+        })
+    }
+}
