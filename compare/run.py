@@ -1,8 +1,8 @@
 """All contenders on all sets, each in a process of its own, one after another; then a table (CSV, Markdown) and a plot.
 
-usage: run.py --folder FOLDER [--data DATA] [--limit SECONDS] [--threads N] [--sets NAME,…] [--contenders NAME;…] [--page docs/comparison.md] [--image FILE]
+usage: run.py --folder FOLDER [--data DATA] [--limit SECONDS] [--threads N] [--sets NAME,…] [--contenders NAME;…] [--again NAME] [--page docs/comparison.md] [--image FILE]
 
-Restartable: what FOLDER/results has is not run again. Who does not end within --limit seconds of processor time (of any thread: other work on the machine then decides
+Restartable: what FOLDER/results has is not run again, unless --again forgets it first; broken off then, it goes on without --again. Who does not end within --limit seconds of processor time (of any thread: other work on the machine then decides
 nothing), or wants more memory than --memory, is tried once more with a tenth of the rows; the table says so. Seed 0, once.
 """
 
@@ -30,6 +30,8 @@ def main():
     args = arguments()
     results = args.folder / "results"
     results.mkdir(parents=True, exist_ok=True)
+    if args.again:
+        forget(results, args)
     for name in args.sets:
         folder = args.folder / "sets" / name
         if not (folder / "set.json").exists():
@@ -55,6 +57,7 @@ def arguments():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--sets", type=lambda text: text.split(","), help="only these")
     parser.add_argument("--contenders", type=lambda text: text.split(";"), help="only these")
+    parser.add_argument("--again", help="forgets the results of contenders whose names begin so, on these sets")
     parser.add_argument("--page", type=Path, help="a Markdown page whose table is replaced")
     parser.add_argument("--image", type=Path, help="the plot")
     args = parser.parse_args()
@@ -64,6 +67,14 @@ def arguments():
     if unknown := set(args.sets) - set(known):
         parser.error(f"--sets: there is no {', '.join(sorted(unknown))}; there are {', '.join(dict.fromkeys(known))}")
     return args
+
+
+def forget(results, args):
+    stored = [file for name in args.sets for file in results.glob(f"{name} -- *.json") if file.name.removeprefix(f"{name} -- ").startswith(args.again)]
+    if not stored:
+        sys.exit(f"--again {args.again}: {results} has no results of such a contender")
+    for file in stored:
+        file.unlink()
 
 
 def entered(about, args):
