@@ -3,11 +3,11 @@
 //! A frame that is not one of ours, is cut, or was changed on its way is an error, never a panic, and no length in it is believed
 //! before it was checked.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 use super::av::{self, AvPush, AvReply, ShownRows};
 use super::slice::{self, SlicePush, SliceReply};
@@ -27,6 +27,8 @@ const COMPRESSED: u8 = 1;
 const PLAIN: u8 = 0;
 /// Nothing that decompresses beyond this is one of ours.
 const LARGEST_BODY: u64 = 1 << 32;
+/// Nor what decompresses to more than so many times its bytes: a few must not fill a receiver's memory.
+const LARGEST_RATIO: usize = 1024;
 
 /// A message with its stamp.
 #[derive(Debug, Clone, PartialEq)]
@@ -304,7 +306,9 @@ pub(super) fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>
     match compressed {
         Some(compressed) if compressed.len() < plain.len() => {
             bytes.push(COMPRESSED);
+            let n_padding = plain.len().div_ceil(LARGEST_RATIO).saturating_sub(compressed.len());
             bytes.extend(compressed);
+            bytes.extend(std::iter::repeat_n(0, n_padding));
         }
         _ => {
             bytes.push(PLAIN);
@@ -333,14 +337,18 @@ pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Decoded<T> {
     let parse = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|error| broken(&error.to_string()));
     match flag {
         PLAIN => Ok(parse(body)?),
-        COMPRESSED => {
-            let decoder = zstd::stream::read::Decoder::new(body).map_err(|error| broken(&error.to_string()))?;
-            let mut plain = Vec::new();
-            decoder.take(LARGEST_BODY).read_to_end(&mut plain).map_err(|error| broken(&error.to_string()))?;
-            Ok(parse(&plain)?)
-        }
+        COMPRESSED => Ok(parse(&decompress(body)?)?),
         _ => Err(broken("neither plain nor compressed")),
     }
+}
+
+fn decompress(body: &[u8]) -> Decoded<Vec<u8>> {
+    let n_plain = get_frame_content_size(body).ok().flatten().ok_or_else(|| broken("compressed by somebody else"))?;
+    if n_plain > LARGEST_BODY.min(body.len().saturating_mul(LARGEST_RATIO) as u64) {
+        return Err(broken("compressed more than we do"));
+    }
+    let n_bytes = find_frame_compressed_size(body).map_err(|_| broken("cut short"))?;
+    zstd::bulk::decompress(&body[..n_bytes], n_plain as usize).map_err(|error| broken(&error.to_string()))
 }
 
 /// The part of a frame that receivers share, with a checksum of its own.
@@ -385,6 +393,12 @@ mod tests {
 
     fn dense(count: i64, sums: [f64; 2]) -> Stats {
         Stats { count, sums: Sums::Dense(sums.into()) }
+    }
+
+    fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+        let checksum = checksum(&bytes);
+        bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+        bytes
     }
 
     fn messages() -> Vec<Message> {
@@ -441,6 +455,20 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_are_all_alike_survive_the_wire_and_what_a_few_bytes_open_to_is_bounded() {
+        let labels = vec![0; 1_000_000];
+        let message =
+            Message::ShownLabels(ShownLabels { cycle: 1, components: vec![id(1)], labels, assignments: None });
+        let frame = encode(STAMP, &message);
+        assert!(frame.own.len() < 1_100, "{} bytes", frame.own.len());
+        assert_eq!(decode(&frame, None).unwrap(), (STAMP, message));
+        // without its padding it is what somebody would send to fill the memory
+        let bytes = sealed(frame.own[..HEADER + 100].to_vec());
+        let refusal = decode(&Frame::new(bytes), None).unwrap_err();
+        assert!(refusal.to_string().contains("compressed more than we do"), "{refusal}");
+    }
+
+    #[test]
     fn statistics_of_another_length_are_refused() {
         for message in messages().into_iter().take(3) {
             assert!(decode(&encode(STAMP, &message), Some(1)).is_err());
@@ -467,9 +495,7 @@ mod tests {
             // with a header that fits, the body is reached
             let mut bytes = frame(STAMP, Kind::Push, &(), false).own[..HEADER].to_vec();
             bytes.extend(payload);
-            let checksum = checksum(&bytes);
-            bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
-            let _ = decode(&Frame::new(bytes), Some(2));
+            let _ = decode(&Frame::new(sealed(bytes)), Some(2));
         }
     }
 }
