@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use crate::message::{Decoded, Hello, Joining, Plan, ShownLabels, Stamp, require};
-use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
+use crate::node::checks::{check_alpha, check_count, check_last, check_plan};
 use crate::node::rounds::renamed;
 use crate::node::{Address, Event, Frame, Node, Outbox};
 use crate::rng::{Role, Stream};
@@ -297,7 +297,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast, shard: Shard) -> Decoded<ShownLabels> {
-        check_told(last.components.iter().map(|(_, stats)| stats), self.plan.model.conjugate())?;
+        check_last(last.components.iter().map(|(_, stats)| stats), shard.n_rows(), self.plan.model.conjugate())?;
         // in the order of their final numbers, so that ties go to the smaller number
         let mut components = last.components;
         components.sort_by_key(|(id, stats)| (std::cmp::Reverse(stats.count), *id));
