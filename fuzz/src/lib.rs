@@ -3,6 +3,7 @@
 
 pub mod memory;
 
+use std::backtrace::Backtrace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, Once};
 
@@ -36,7 +37,7 @@ pub fn try_input(name: &str, bytes: &[u8]) {
     let most = memory::most().saturating_sub(before);
     if result.is_err() {
         let panic = PANIC.lock().ok().and_then(|mut panic| panic.take());
-        fail(&panic.unwrap_or_default());
+        fail(&panic.map(|(panic, backtrace)| format!("{panic}\n{backtrace}")).unwrap_or_default());
     }
     let allowed = BYTES_A_BYTE * bytes.len() + BYTES_FOR_ANY;
     if most > allowed {
@@ -45,13 +46,14 @@ pub fn try_input(name: &str, bytes: &[u8]) {
 }
 
 static HOOK: Once = Once::new();
-static PANIC: Mutex<Option<String>> = Mutex::new(None);
+static PANIC: Mutex<Option<(String, Backtrace)>> = Mutex::new(None);
 
 /// libFuzzer's hook ends the process at any panic, also at one of a library that the reader catches and takes for the file's fault.
 fn remember_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if let Ok(mut last) = PANIC.lock() {
-            *last = Some(format!("{panic}\n{}", std::backtrace::Backtrace::force_capture()));
+            // its names are looked up when it is shown, which takes longer than most inputs
+            *last = Some((panic.to_string(), Backtrace::force_capture()));
         }
     }));
 }
