@@ -3,6 +3,10 @@
 
 pub mod memory;
 
+use std::backtrace::Backtrace;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, Once};
+
 #[path = "../../crates/dirigent/tests/hostile/mod.rs"]
 pub mod hostile;
 
@@ -27,9 +31,35 @@ macro_rules! target {
 /// Tries an input.
 pub fn try_input(name: &str, bytes: &[u8]) {
     let target = hostile::TARGETS.iter().find(|target| target.name == name).expect("a target of that name");
+    HOOK.call_once(remember_panics);
     let before = memory::start();
-    (target.run)(bytes);
+    let result = catch_unwind(AssertUnwindSafe(|| (target.run)(bytes)));
     let most = memory::most().saturating_sub(before);
+    if result.is_err() {
+        let panic = PANIC.lock().ok().and_then(|mut panic| panic.take());
+        fail(&panic.map(|(panic, backtrace)| format!("{panic}\n{backtrace}")).unwrap_or_default());
+    }
     let allowed = BYTES_A_BYTE * bytes.len() + BYTES_FOR_ANY;
-    assert!(most <= allowed, "{most} bytes of memory for {} bytes, expected at most {allowed}", bytes.len());
+    if most > allowed {
+        fail(&format!("{most} bytes of memory for {} bytes, expected at most {allowed}", bytes.len()));
+    }
+}
+
+static HOOK: Once = Once::new();
+static PANIC: Mutex<Option<(String, Backtrace)>> = Mutex::new(None);
+
+/// libFuzzer's hook ends the process at any panic, also at one of a library that the reader catches and takes for the file's fault.
+fn remember_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        if let Ok(mut last) = PANIC.lock() {
+            // its names are looked up when it is shown, which takes longer than most inputs
+            *last = Some((panic.to_string(), Backtrace::force_capture()));
+        }
+    }));
+}
+
+/// Ends the process, by which libFuzzer learns of it.
+fn fail(what: &str) {
+    eprintln!("ERROR: {what}");
+    std::process::abort();
 }

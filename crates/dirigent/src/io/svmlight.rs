@@ -88,11 +88,12 @@ fn entry(word: &[u8]) -> Result<(u32, f64), InputError> {
         return Err(InputError::new(format!("found {}, expected column:value", quoted(word))).hint(LAYOUT));
     };
     let is_number = (1..=10).contains(&column.len()) && column.iter().all(u8::is_ascii_digit);
-    let column_ix = column.iter().fold(0, |number, digit| 10 * number + u64::from(digit.wrapping_sub(b'0')));
-    if !is_number || column_ix >= MOST_COLUMNS {
+    let digits = column.iter().map(|digit| u64::from(digit - b'0'));
+    let column_ix = is_number.then(|| digits.fold(0, |number, digit| 10 * number + digit));
+    let Some(column_ix) = column_ix.filter(|column_ix| *column_ix < MOST_COLUMNS) else {
         let problem = format!("found the column {}, expected a whole number below {MOST_COLUMNS}", quoted(column));
         return Err(InputError::new(problem).hint(LAYOUT));
-    }
+    };
     match number(value) {
         Some(value) if !value.is_infinite() => Ok((column_ix as u32, value)),
         Some(_) => {

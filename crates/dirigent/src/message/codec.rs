@@ -303,6 +303,21 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_are_all_alike_survive_the_wire_and_what_a_few_bytes_open_to_is_bounded() {
+        let labels = vec![0; 1_000_000];
+        let message =
+            Message::ShownLabels(ShownLabels { cycle: 1, components: vec![id(1)], labels, assignments: None });
+        let frame = encode(STAMP, &message);
+        assert!(frame.own.len() < 1_100, "{} bytes", frame.own.len());
+        assert_eq!(decode(&frame, None).unwrap(), (STAMP, message));
+        // without its padding it is what somebody would send to fill the memory
+        let mut bytes = frame.own[..HEADER + 100].to_vec();
+        seal(&mut bytes);
+        let refusal = decode(&Frame::new(bytes), None).unwrap_err();
+        assert!(refusal.to_string().contains("compressed more than we do"), "{refusal}");
+    }
+
+    #[test]
     fn statistics_of_another_length_are_refused() {
         for message in messages().into_iter().take(3) {
             assert!(decode(&encode(STAMP, &message), Some(1)).is_err());

@@ -3,11 +3,11 @@
 //! A frame that is not one of ours, is cut, or was changed on its way is an error, never a panic, and no length in it is believed
 //! before it was checked.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 use super::{Decoded, Refusal, Stamp};
 use crate::node::Frame;
@@ -20,6 +20,8 @@ const COMPRESSED: u8 = 1;
 const PLAIN: u8 = 0;
 /// Nothing that decompresses beyond this is one of ours.
 const LARGEST_BODY: u64 = 1 << 32;
+/// Nor what decompresses to more than so many times its bytes: a few must not fill a receiver's memory.
+const LARGEST_RATIO: usize = 1024;
 
 /// What a frame holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +93,9 @@ pub(super) fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>
     match compressed {
         Some(compressed) if compressed.len() < plain.len() => {
             bytes.push(COMPRESSED);
+            let n_padding = plain.len().div_ceil(LARGEST_RATIO).saturating_sub(compressed.len());
             bytes.extend(compressed);
+            bytes.extend(std::iter::repeat_n(0, n_padding));
         }
         _ => {
             bytes.push(PLAIN);
@@ -121,14 +125,18 @@ pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Decoded<T> {
     let parse = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|error| broken(&error.to_string()));
     match flag {
         PLAIN => Ok(parse(body)?),
-        COMPRESSED => {
-            let decoder = zstd::stream::read::Decoder::new(body).map_err(|error| broken(&error.to_string()))?;
-            let mut plain = Vec::new();
-            decoder.take(LARGEST_BODY).read_to_end(&mut plain).map_err(|error| broken(&error.to_string()))?;
-            Ok(parse(&plain)?)
-        }
+        COMPRESSED => Ok(parse(&decompress(body)?)?),
         _ => Err(broken("neither plain nor compressed")),
     }
+}
+
+fn decompress(body: &[u8]) -> Decoded<Vec<u8>> {
+    let n_plain = get_frame_content_size(body).ok().flatten().ok_or_else(|| broken("compressed by somebody else"))?;
+    if n_plain > LARGEST_BODY.min(body.len().saturating_mul(LARGEST_RATIO) as u64) {
+        return Err(broken("compressed more than we do"));
+    }
+    let n_bytes = find_frame_compressed_size(body).map_err(|_| broken("cut short"))?;
+    zstd::bulk::decompress(&body[..n_bytes], n_plain as usize).map_err(|error| broken(&error.to_string()))
 }
 
 /// The part of a frame that receivers share, with a checksum of its own.

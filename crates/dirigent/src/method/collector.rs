@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::cgs::{Draws, Observer, Outcome};
@@ -11,10 +12,12 @@ use crate::engine::{Driver, RunTotals};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::message::codec::{Message, decode_between};
+use crate::message::{Decoded, ShownLabels, require};
 use crate::metrics;
 use crate::node::{Address, Frame};
 use crate::posterior::horizon::{Ending, StoppedBecause};
 use crate::rows::Shard;
+use crate::sweep::UNASSIGNED;
 use crate::trace::CycleInfo;
 
 /// What a collector is to look at.
@@ -123,8 +126,13 @@ impl<'a> Collector<'a> {
         Ok(info)
     }
 
+    fn rows_of(&self, shard: ShardId) -> Range<usize> {
+        let [first, next] = [0, 1].map(|further| self.first_rows.get(shard as usize + further).copied());
+        first.unwrap_or(self.state.len())..next.unwrap_or(self.state.len())
+    }
+
     /// Takes in the labels of these rows.
-    fn take_in(&mut self, rows: impl IntoIterator<Item = usize> + Clone, shown: &crate::message::ShownLabels) {
+    fn take_in(&mut self, rows: impl IntoIterator<Item = usize> + Clone, shown: &ShownLabels) {
         let id_of = |label: &u32| shown.components.get(*label as usize).copied();
         for (row_ix, label) in rows.clone().into_iter().zip(&shown.labels) {
             self.state[row_ix] = id_of(label);
@@ -156,13 +164,17 @@ impl<'a> Collector<'a> {
         let state = numbered_by_size(&state_ids);
         let numbers: HashMap<Option<ComponentId>, u32> = state_ids.into_iter().zip(state.iter().copied()).collect();
         let k = numbers.len();
-        // every component of the last snapshot has rows, so it has a number
-        let label = |(id, _): &(ComponentId, f32)| numbers.get(&Some(*id)).copied().expect("a component with rows");
+        // every component of the last snapshot has rows, so it has a number, unless a worker has shown another
+        let labels: Option<Vec<u32>> = assigned.iter().map(|(id, _)| numbers.get(&Some(*id)).copied()).collect();
+        let Some(labels) = labels else {
+            let problem = "a worker has shown a component in which there are no rows";
+            return Err(Error::Io { doing: "the run".to_owned(), source: std::io::Error::other(problem) });
+        };
         let mut ids: Vec<(u32, ComponentId)> =
             numbers.iter().filter_map(|(id, number)| Some((*number, (*id)?))).collect();
         ids.sort_unstable();
         let outcome = Outcome {
-            labels: assigned.iter().map(label).collect(),
+            labels,
             certainty: assigned.iter().map(|(_, certainty)| *certainty).collect(),
             state,
             k,
@@ -223,15 +235,33 @@ impl Driver for Collector<'_> {
     }
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
-        match decode_between(&frame, Address::Worker(from), Address::Driver, None)? {
-            (_, Message::ShownLabels(shown)) => self.take_in(self.first_rows[from as usize].., &shown),
+        let sender = Address::Worker(from);
+        match decode_between(&frame, sender, Address::Driver, None)? {
+            (_, Message::ShownLabels(shown)) => {
+                let rows = self.rows_of(from);
+                check_shown(&shown, rows.len()).map_err(|refusal| refusal.of(sender))?;
+                self.take_in(rows, &shown);
+            }
             (_, Message::ShownRows(shown)) => {
+                let are_rows = shown.rows.iter().all(|row_ix| *row_ix < self.state.len() as u64);
+                let checked = require(are_rows, "rows that there are not");
+                checked.and_then(|()| check_shown(&shown.labels, shown.rows.len())).map_err(|why| why.of(sender))?;
                 self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Labels of so many rows, each of a component that is named; a row may be in none until the end.
+fn check_shown(shown: &ShownLabels, n_rows: usize) -> Decoded<()> {
+    let is_named = |label: &u32| (*label as usize) < shown.components.len();
+    require(shown.labels.len() == n_rows, "labels of other rows")?;
+    require(shown.labels.iter().all(|label| *label == UNASSIGNED || is_named(label)), "a label of nothing")?;
+    let Some((labels, certainty)) = &shown.assignments else { return Ok(()) };
+    require(labels.len() == n_rows && certainty.len() == n_rows, "labels of other rows")?;
+    require(labels.iter().all(is_named), "a label of nothing")
 }
 
 /// Components numbered by falling size, ties by id.
@@ -244,4 +274,61 @@ pub(super) fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
     ids.sort_unstable();
     let numbers: HashMap<_, _> = ids.iter().enumerate().map(|(number, (_, id))| (*id, number as u32)).collect();
     state.iter().map(|id| numbers[id]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Stamp;
+    use crate::message::av::ShownRows;
+    use crate::message::codec::encode;
+    use crate::rows::Table;
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn on_cycle(&mut self, _: &CycleInfo) -> Result<()> {
+            Ok(())
+        }
+
+        fn on_draw(&mut self, _: &[u32]) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn labels_that_a_worker_cannot_show_are_refused_and_change_nothing() {
+        let shard = |n_rows: usize| Shard::of_table(Table::from_f64(1, vec![0.0; n_rows]));
+        let watching = Watching { chain: 0, draws: None, time_limit: None, shows_labels: true };
+        let mut nobody = Nobody;
+        let mut collector = Collector::new(&[shard(2), shard(3)], watching, None, &mut nobody);
+        let id = ComponentId { epoch: 0, number: 1 };
+        let shown = |labels: &[u32], assignments: Option<(&[u32], &[f32])>| ShownLabels {
+            cycle: 1,
+            components: vec![id],
+            labels: labels.to_vec(),
+            assignments: assignments.map(|(labels, certainty)| (labels.to_vec(), certainty.to_vec())),
+        };
+        let mut show = |message: Message| {
+            let result = collector.on_frame(1, encode(Stamp { shard: 1, incarnation: 1, sequence: 1 }, &message));
+            (result.is_ok(), collector.state.clone())
+        };
+        let as_before = (false, vec![None; 5]);
+        for wrong in [
+            shown(&[0; 2], None),
+            shown(&[0; 4], None),
+            shown(&[0, 1, 0], None),
+            shown(&[0; 3], Some((&[0; 2], &[1.0; 3]))),
+            shown(&[0; 3], Some((&[0; 3], &[1.0; 4]))),
+            shown(&[0; 3], Some((&[0, 0, UNASSIGNED], &[1.0; 3]))),
+        ] {
+            assert_eq!(show(Message::ShownLabels(wrong.clone())), as_before, "{wrong:?}");
+        }
+        for rows in [vec![1, 5, 2], vec![1, 2]] {
+            let shown = ShownRows { rows, labels: shown(&[0; 3], None) };
+            assert_eq!(show(Message::ShownRows(shown.clone())), as_before, "{shown:?}");
+        }
+        let sound = Message::ShownLabels(shown(&[0, UNASSIGNED, 0], None));
+        assert_eq!(show(sound), (true, vec![None, None, Some(id), None, Some(id)]));
+    }
 }

@@ -106,6 +106,16 @@ pub(super) fn check_told<'a>(stats: impl IntoIterator<Item = &'a Stats>, family:
     require(stats.into_iter().all(is_sound), "statistics that no rows have")
 }
 
+/// The components at the end of a run, from which a worker of so many rows reads their labels.
+pub(super) fn check_last<'a>(
+    components: impl ExactSizeIterator<Item = &'a Stats>,
+    n_rows: usize,
+    family: &dyn Conjugate,
+) -> Decoded<()> {
+    require(components.len() > 0 || n_rows == 0, "an end without components")?;
+    check_told(components, family)
+}
+
 /// Names of components: each once, and handed out by somebody: no epoch is later than `epoch`, and no number of it greater than `last`.
 pub(super) fn check_ids<'a>(ids: impl Iterator<Item = &'a ComponentId>, epoch: u32, last: u64) -> Decoded<()> {
     let mut seen = BTreeSet::new();

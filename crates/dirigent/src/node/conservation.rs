@@ -3,10 +3,10 @@
 //!
 //! For tests, of this crate and of engines elsewhere. A [`Witness`] looks at the nodes after every event and remembers the labels of each push.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Coordinator, Frame, RowLabel, Worker};
-use crate::consolidate::{ComponentId, PieceName, ShardId};
+use crate::consolidate::{ComponentId, Piece, PieceName, ShardId};
 use crate::family::Family;
 use crate::halves::Half;
 use crate::message::codec::{Message, decode};
@@ -21,7 +21,11 @@ pub struct Witness {
     labels: HashMap<Stamp, Vec<Option<RowLabel>>>,
     /// What had been absorbed when changes were last looked at.
     seen: BTreeMap<ShardId, Stamp>,
+    n_changes: u64,
 }
+
+/// Of so many changes one is followed by a look at everything.
+const FULL_LOOK: u64 = 100;
 
 impl Witness {
     /// Looks at the nodes after an event; `Err` says what is not conserved.
@@ -31,7 +35,7 @@ impl Witness {
             self.labels.entry(worker.stamp()).or_insert_with(|| worker.labels());
         }
         let Some(plan) = coordinator.plan() else { return Ok(()) };
-        let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+        let mut added = Added::default();
         for (stamp, reply) in coordinator.absorbed() {
             let Some(reply) = reply else { continue };
             let Some(shard) = workers.get(stamp.shard as usize).and_then(|worker| worker.as_ref()).map(Worker::shard)
@@ -39,14 +43,14 @@ impl Witness {
                 continue;
             };
             let recomputed = self.by_labels(&plan.model, stamp, reply, shard)?;
-            self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
+            self.check_column(coordinator, stamp.shard, &recomputed, &mut added)?;
         }
         for shard in (0..workers.len()).filter(|&shard| workers[shard].is_none()) {
-            for (_, piece) in coordinator.pool().pieces_of(shard as ShardId) {
-                add_to(&mut totals, piece.owner, piece.stats.as_ref());
-            }
+            coordinator.pool().pieces_of(shard as ShardId).for_each(|(_, piece)| added.add(piece));
         }
-        self.check_totals(coordinator, &totals)
+        check_totals(coordinator, &added.totals)?;
+        check_halves(coordinator, &added.halves)?;
+        check_halves(coordinator, &halves_of_components(coordinator))
     }
 
     /// What the labels of a push say after its answer.
@@ -70,8 +74,8 @@ impl Witness {
         Ok(recompute(model, shard, &named))
     }
 
-    /// The same, for runs that are long: a column is looked at when its worker has pushed, the sums when anybody has, and only the labels of the last pushes are kept.
-    /// Not for methods whose coordinator changes the pool of its own accord.
+    /// The same, for runs that are long: a column is looked at when its worker has pushed, the sums when anybody has, everything after every hundredth push, and only the labels of
+    /// the last pushes are kept. Not for methods whose coordinator changes the pool of its own accord.
     pub fn check_changes(&mut self, coordinator: &Coordinator, workers: &[Option<Worker>]) -> Result<(), String> {
         for worker in workers.iter().flatten() {
             self.labels.entry(worker.stamp()).or_insert_with(|| worker.labels());
@@ -81,30 +85,32 @@ impl Witness {
             return Ok(());
         }
         let before = std::mem::replace(&mut self.seen, now);
-        self.forget_older(workers);
+        self.n_changes += 1;
+        if self.n_changes.is_multiple_of(FULL_LOOK) {
+            self.forget_older();
+            return self.check(coordinator, workers);
+        }
         let Some(plan) = coordinator.plan() else { return Ok(()) };
-        let mut totals: BTreeMap<ComponentId, Stats> = BTreeMap::new();
+        let mut added = Added::default();
         for (stamp, reply) in coordinator.absorbed() {
             let worker = workers.get(stamp.shard as usize).and_then(Option::as_ref);
             match (worker, reply) {
                 (Some(worker), Some(reply)) if before.get(&stamp.shard) != Some(&stamp) => {
                     let recomputed = self.by_labels(&plan.model, stamp, reply, worker.shard())?;
-                    self.check_column(coordinator, stamp.shard, &recomputed, &mut totals)?;
+                    self.check_column(coordinator, stamp.shard, &recomputed, &mut added)?;
                 }
-                _ => {
-                    let pieces = coordinator.pool().pieces_of(stamp.shard);
-                    pieces.for_each(|(_, piece)| add_to(&mut totals, piece.owner, piece.stats.as_ref()));
-                }
+                _ => coordinator.pool().pieces_of(stamp.shard).for_each(|(_, piece)| added.add(piece)),
             }
         }
-        self.check_totals(coordinator, &totals)
+        check_totals(coordinator, &added.totals)?;
+        check_halves(coordinator, &added.halves)
     }
 
-    /// Of each worker the last absorbed push and the one that is under way are kept.
-    fn forget_older(&mut self, workers: &[Option<Worker>]) {
-        let under_way: HashSet<Stamp> = workers.iter().flatten().map(Worker::stamp).collect();
+    /// Of each worker the last absorbed push is kept and all after it: one of a life that has ended may still be under way.
+    fn forget_older(&mut self) {
+        let since = |stamp: &Stamp| (stamp.incarnation, stamp.sequence);
         let seen = &self.seen;
-        self.labels.retain(|stamp, _| under_way.contains(stamp) || seen.get(&stamp.shard) == Some(stamp));
+        self.labels.retain(|stamp, _| seen.get(&stamp.shard).is_none_or(|last| since(stamp) >= since(last)));
     }
 
     /// A shard's column of the ledger is what its labels say.
@@ -113,14 +119,14 @@ impl Witness {
         coordinator: &Coordinator,
         shard: ShardId,
         recomputed: &BTreeMap<(ComponentId, Half), Stats>,
-        totals: &mut BTreeMap<ComponentId, Stats>,
+        added: &mut Added,
     ) -> Result<(), String> {
         let mut n_pieces = 0;
         for (key, piece) in coordinator.pool().pieces_of(shard) {
             let PieceName::Component(id) = key.name else {
                 return Err(format!("shard {shard}: {key:?} after its answer"));
             };
-            add_to(totals, piece.owner, piece.stats.as_ref());
+            added.add(piece);
             match (piece.stats.as_ref(), recomputed.get(&(id, key.half))) {
                 (None, None) => {}
                 (Some(stats), Some(expected)) if is_close(stats, expected) => n_pieces += 1,
@@ -133,19 +139,6 @@ impl Witness {
             return Ok(());
         }
         Err(format!("shard {shard} has {n_pieces} pieces with rows, by its labels {}", recomputed.len()))
-    }
-
-    /// Every component is the sum of the pieces it owns.
-    fn check_totals(&self, coordinator: &Coordinator, totals: &BTreeMap<ComponentId, Stats>) -> Result<(), String> {
-        let live: BTreeMap<ComponentId, &Stats> =
-            coordinator.pool().live().map(|(id, total)| (id, &total.stats)).collect();
-        if !live.keys().eq(totals.keys()) {
-            return Err(format!("live: {:?}, by pieces: {:?}", live.keys(), totals.keys()));
-        }
-        if let Some((id, stats)) = live.iter().find(|(id, stats)| !is_close(stats, &totals[id])) {
-            return Err(format!("{id:?} is {stats:?}, by its pieces {:?}", totals[id]));
-        }
-        live.keys().try_for_each(|id| check_halves(coordinator, *id))
     }
 
     /// Once nothing is in flight: the live labels of all workers give the pool.
@@ -164,10 +157,28 @@ impl Witness {
                 })
                 .collect();
             for ((id, _), stats) in recompute(&plan.model, worker.shard(), &named?) {
-                add_to(&mut totals, id, Some(&stats));
+                add_to(&mut totals, id, &stats);
             }
         }
-        self.check_totals(coordinator, &totals)
+        check_totals(coordinator, &totals)?;
+        check_halves(coordinator, &halves_of_components(coordinator))
+    }
+}
+
+/// What pieces of the ledger add up to, by owner and by the half they count in.
+#[derive(Default)]
+struct Added {
+    totals: BTreeMap<ComponentId, Stats>,
+    halves: BTreeMap<(ComponentId, Half), Stats>,
+}
+
+impl Added {
+    fn add(&mut self, piece: &Piece) {
+        let Some(stats) = &piece.stats else { return };
+        add_to(&mut self.totals, piece.owner, stats);
+        if let Some(half) = piece.half {
+            add_to(&mut self.halves, (piece.owner, half), stats);
+        }
     }
 }
 
@@ -185,30 +196,52 @@ fn translate(label: &RowLabel, moved: &HashMap<(PieceName, Half), Place>, snapsh
     Some((id, label.half.filter(|_| is_current)))
 }
 
-/// The halves of a component are the sums of the pieces in them.
-fn check_halves(coordinator: &Coordinator, id: ComponentId) -> Result<(), String> {
-    let pool = coordinator.pool();
-    for (half, total) in Half::BOTH.into_iter().zip(pool.half_totals(id)) {
-        let mut sum = BTreeMap::new();
-        for (key, stats) in pool.atoms(id) {
-            if pool.piece(key).is_some_and(|piece| piece.half == Some(half)) {
-                add_to(&mut sum, id, Some(stats));
-            }
-        }
-        match (total, sum.get(&id)) {
-            (None, None) => {}
-            (Some(total), Some(sum)) if is_close(&total.stats, sum) => {}
-            (total, sum) => return Err(format!("{id:?} {half:?} is {total:?}, by its pieces {sum:?}")),
-        }
+/// Every component is the sum of the pieces it owns.
+fn check_totals(coordinator: &Coordinator, totals: &BTreeMap<ComponentId, Stats>) -> Result<(), String> {
+    let live: BTreeMap<ComponentId, &Stats> = coordinator.pool().live().map(|(id, total)| (id, &total.stats)).collect();
+    if !live.keys().eq(totals.keys()) {
+        return Err(format!("live: {:?}, by pieces: {:?}", live.keys(), totals.keys()));
     }
-    Ok(())
+    match live.iter().find(|(id, stats)| !is_close(stats, &totals[id])) {
+        Some((id, stats)) => Err(format!("{id:?} is {stats:?}, by its pieces {:?}", totals[id])),
+        None => Ok(()),
+    }
 }
 
-fn add_to(totals: &mut BTreeMap<ComponentId, Stats>, id: ComponentId, stats: Option<&Stats>) {
-    let Some(stats) = stats else { return };
-    match totals.get_mut(&id) {
+/// The halves of every component are the sums of the pieces in them.
+fn check_halves(coordinator: &Coordinator, halves: &BTreeMap<(ComponentId, Half), Stats>) -> Result<(), String> {
+    let pool = coordinator.pool();
+    let mut n_halves = 0;
+    for (id, _) in pool.live() {
+        for (half, total) in Half::BOTH.into_iter().zip(pool.half_totals(id)) {
+            match (total, halves.get(&(id, half))) {
+                (None, None) => {}
+                (Some(total), Some(sum)) if is_close(&total.stats, sum) => n_halves += 1,
+                (total, sum) => return Err(format!("{id:?} {half:?} is {total:?}, by its pieces {sum:?}")),
+            }
+        }
+    }
+    if n_halves == halves.len() { Ok(()) } else { Err(format!("{n_halves} halves, by pieces {}", halves.len())) }
+}
+
+/// The halves by the pieces that components say they own, rather than by the owners that pieces have.
+fn halves_of_components(coordinator: &Coordinator) -> BTreeMap<(ComponentId, Half), Stats> {
+    let pool = coordinator.pool();
+    let mut halves = BTreeMap::new();
+    for (id, _) in pool.live() {
+        for (key, stats) in pool.atoms(id) {
+            if let Some(half) = pool.piece(key).and_then(|piece| piece.half) {
+                add_to(&mut halves, (id, half), stats);
+            }
+        }
+    }
+    halves
+}
+
+fn add_to<K: Ord>(totals: &mut BTreeMap<K, Stats>, key: K, stats: &Stats) {
+    match totals.get_mut(&key) {
         Some(total) => total.add(stats),
-        None => drop(totals.insert(id, stats.clone())),
+        None => drop(totals.insert(key, stats.clone())),
     }
 }
 

@@ -59,6 +59,9 @@ fn live(n_workers: u32, n_cycles: u64) {
         n_events += 1;
         let verdict = witness.check_changes(moment.coordinator, moment.workers);
         assert_eq!(verdict, Ok(()), "event {n_events} at {}", moment.at);
+        if n_events.is_multiple_of(100_000) {
+            eprintln!("{n_events} events in {} simulated seconds", moment.at);
+        }
     });
     let totals = totals.unwrap();
     let n_restarts: u64 = totals.workers.iter().map(|worker| worker.restarts).sum();

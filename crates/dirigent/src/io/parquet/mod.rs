@@ -5,8 +5,10 @@
 //! a file, batch by batch.
 
 mod leaf;
+mod pages;
 mod rows;
 mod schema;
+mod thrift;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,6 +69,7 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
 
 struct File<'a> {
     path: &'a Path,
+    file: std::fs::File,
     reader: SerializedFileReader<std::fs::File>,
     fields: Vec<Field>,
 }
@@ -97,9 +100,11 @@ struct Source {
 impl<'a> File<'a> {
     fn open(path: &'a Path) -> Result<Self> {
         let (file, _) = source::open(path)?;
-        let reader = SerializedFileReader::new(file).map_err(|error| unreadable(path, &error))?;
+        pages::check_end(&file).map_err(|error| unreadable(path, &error))?;
+        let again = file.try_clone().map_err(|error| unreadable(path, &error.into()))?;
+        let reader = SerializedFileReader::new(again).map_err(|error| unreadable(path, &error))?;
         let fields = schema::fields(reader.metadata().file_metadata().schema_descr());
-        Ok(Self { path, reader, fields })
+        Ok(Self { path, file, reader, fields })
     }
 
     /// The columns, those of lists one by one.
@@ -210,9 +215,7 @@ impl<'a> File<'a> {
             let error = InputError::in_file(self.path, problem).at_column(&field.name);
             return Err(error.hint("write it again with another compression").into());
         }
-        let group = self.reader.get_row_group(group_ix).map_err(|error| unreadable(self.path, &error))?;
-        let leaf = group
-            .get_column_reader(field.leaf_ix)
+        let leaf = pages::column(&self.file, chunk, self.n_rows(group_ix))
             .and_then(|reader| Leaf::new(reader, field.kind, &chunk.column_descr_ptr()));
         leaf.map_err(|error| self.in_column(field, &error))
     }

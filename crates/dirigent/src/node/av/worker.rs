@@ -14,7 +14,7 @@ use crate::message::codec::Message;
 use crate::message::slice::SliceLast;
 use crate::message::{Decoded, Plan, ShownLabels};
 use crate::model::with_family;
-use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
+use crate::node::checks::{check_alpha, check_count, check_last, check_plan};
 use crate::node::life::Life;
 use crate::node::rounds::{assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
@@ -237,7 +237,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast) -> Decoded<ShownRows> {
-        check_told(last.components.iter().map(|(_, stats)| stats), self.family())?;
+        check_last(last.components.iter().map(|(_, stats)| stats), self.held.rows.n_rows(), self.family())?;
         let (ids, components) = by_final_number(last.components);
         self.held.labels = renamed(&self.held.labels, &self.held.ids, &ids)?;
         self.held.ids = ids;

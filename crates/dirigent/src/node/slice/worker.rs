@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::message::codec::Message;
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use crate::message::{Decoded, Joining, Plan, ShownLabels, Stamp, require};
-use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
+use crate::node::checks::{check_alpha, check_count, check_last, check_plan};
 use crate::node::life::Life;
 use crate::node::rounds::{assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
@@ -272,7 +272,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, last: SliceLast, shard: Shard) -> Decoded<ShownLabels> {
-        check_told(last.components.iter().map(|(_, stats)| stats), self.plan.model.conjugate())?;
+        check_last(last.components.iter().map(|(_, stats)| stats), shard.n_rows(), self.plan.model.conjugate())?;
         let (ids, components) = by_final_number(last.components);
         self.rename(ids)?;
         self.cycle = last.cycle;

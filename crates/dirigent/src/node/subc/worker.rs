@@ -15,7 +15,7 @@ use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply};
 use crate::message::{Decoded, Joining, Plan, ShownLabels, require};
 use crate::model::with_family;
-use crate::node::checks::{check_alpha, check_count, check_plan, check_told};
+use crate::node::checks::{check_alpha, check_count, check_last, check_plan};
 use crate::node::life::Life;
 use crate::node::rounds::{assigned, by_final_number, renamed};
 use crate::node::{Address, Event, Frame, Node, Outbox};
@@ -228,7 +228,7 @@ impl Work {
 
     /// The labels, and the most probable component of each row under the final statistics.
     fn show_last(&mut self, places: &Places, last: SliceLast) -> Decoded<ShownLabels> {
-        check_told(last.components.iter().map(|(_, stats)| stats), self.plan.model.conjugate())?;
+        check_last(last.components.iter().map(|(_, stats)| stats), self.shard.n_rows(), self.plan.model.conjugate())?;
         let (ids, components) = by_final_number(last.components);
         let (labels, ids_before) = self.moved_over(places);
         self.sampler.set_labels(renamed(&labels, &ids_before, &ids)?);

@@ -9,7 +9,7 @@ use crate::halves::{Half, Halves, Part};
 use crate::interrupt::Interrupt;
 use crate::message::{Decoded, Joining, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Told, require};
 use crate::node::WarmUp;
-use crate::node::checks::{check_alpha, check_count, check_ids, check_told};
+use crate::node::checks::{check_alpha, check_count, check_ids, check_last, check_told};
 use crate::rng::Role;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -194,6 +194,9 @@ impl Work {
         check_alpha(reply.alpha)?;
         check_count(reply.cycle)?;
         let snapshot = self.complete(snapshot)?;
+        if reply.is_last {
+            check_last(snapshot.iter().map(|(_, told)| &told.total), self.shard.n_rows(), self.plan.model.conjugate())?;
+        }
         let slots: HashMap<ComponentId, usize> =
             snapshot.iter().enumerate().map(|(slot, (id, _))| (*id, slot)).collect();
         let places = self.places(reply, &snapshot, &slots);
