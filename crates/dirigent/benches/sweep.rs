@@ -51,7 +51,7 @@ fn rows_of(shape: Shape) -> usize {
             (400_000_000 / (columns * components)).clamp(1_000, 100_000)
         }
         Shape::Columns(_, columns, components) => (100_000_000 / (columns * components)).clamp(1_000, 20_000),
-        Shape::Multinomial(_, components) => 1_000_000 / components,
+        Shape::Multinomial(_, length, components) => (100_000_000 / (length * components)).clamp(1_000, 20_000),
     }
 }
 

@@ -16,9 +16,6 @@ use dirigent::sweep::{Kernel, Sampler, reference_sampler, sampler};
 
 /// Rows that other workers hold in each component.
 const OTHERS: i64 = 200;
-/// Words of a document.
-const LENGTH: usize = 100;
-
 /// A state to sweep over.
 pub struct Case {
     pub name: &'static str,
@@ -37,8 +34,8 @@ pub enum Shape {
     Gaussian(usize, usize, f64),
     /// The same with covariances to be found: columns, components, and the standard deviation of the centres.
     Full(usize, usize, f64),
-    /// Words and components.
-    Multinomial(usize, usize),
+    /// Words, words of a document, and components.
+    Multinomial(usize, usize, usize),
     /// Columns, components and concentration.
     Directions(usize, usize, f64),
     /// The law of all columns, columns, components.
@@ -51,7 +48,9 @@ const NORMAL: ColumnLaw =
 const BERNOULLI: ColumnLaw = ColumnLaw::Bernoulli { a: 0.5, b: 0.5 };
 const CATEGORICAL: ColumnLaw = ColumnLaw::Categorical { smoothing: 0.5, n_levels: 8 };
 
-pub const SHAPES: [(&str, Shape); 16] = [
+const POISSON: ColumnLaw = ColumnLaw::Poisson { shape: 2.0, rate: 0.2 };
+
+pub const SHAPES: [(&str, Shape); 18] = [
     ("gaussian D=2 K=50", Shape::Gaussian(2, 50, 10.0)),
     ("gaussian D=48 K=1000", Shape::Gaussian(48, 1000, 1.0)),
     ("gaussian D=48 K=10000", Shape::Gaussian(48, 10_000, 1.0)),
@@ -60,14 +59,16 @@ pub const SHAPES: [(&str, Shape); 16] = [
     ("full D=8 K=50", Shape::Full(8, 50, 3.0)),
     ("full D=32 K=50", Shape::Full(32, 50, 1.0)),
     ("full D=128 K=20", Shape::Full(128, 20, 1.0)),
-    ("multinomial V=9866 K=160", Shape::Multinomial(9866, 160)),
-    ("multinomial V=9866 K=1000", Shape::Multinomial(9866, 1000)),
+    ("multinomial V=9866 K=160", Shape::Multinomial(9866, 100, 160)),
+    ("multinomial V=9866 K=1000", Shape::Multinomial(9866, 100, 1000)),
+    ("multinomial V=100 L=500 K=6", Shape::Multinomial(100, 500, 6)),
     ("vmf D=64 K=100", Shape::Directions(64, 100, 100.0)),
     ("vmf D=384 K=500", Shape::Directions(384, 500, 400.0)),
     ("diagonal D=48 K=100", Shape::Columns(NORMAL, 48, 100)),
     ("diagonal D=48 K=1000", Shape::Columns(NORMAL, 48, 1000)),
     ("bernoulli D=100 K=50", Shape::Columns(BERNOULLI, 100, 50)),
     ("categorical D=20x8 K=50", Shape::Columns(CATEGORICAL, 20, 50)),
+    ("poisson D=20 K=50", Shape::Columns(POISSON, 20, 50)),
 ];
 
 impl Case {
@@ -80,7 +81,9 @@ impl Case {
             Shape::Full(n_columns, n_components, spread) => {
                 full(name, n_columns, n_components, spread, n_rows, &mut rng)
             }
-            Shape::Multinomial(n_words, n_components) => multinomial(name, n_words, n_components, n_rows, &mut rng),
+            Shape::Multinomial(n_words, length, n_components) => {
+                multinomial(name, n_words, length, n_components, n_rows, &mut rng)
+            }
             Shape::Directions(n_columns, n_components, concentration) => {
                 let mut prior_direction = vec![0.0; n_columns];
                 prior_direction[0] = 1.0;
@@ -180,7 +183,14 @@ fn full(
     Case { name, n_columns, n_components, model: Model::GaussianFull(family), shard, labels, components }
 }
 
-fn multinomial(name: &'static str, n_words: usize, n_components: usize, n_rows: usize, rng: &mut Stream) -> Case {
+fn multinomial(
+    name: &'static str,
+    n_words: usize,
+    length: usize,
+    n_components: usize,
+    n_rows: usize,
+    rng: &mut Stream,
+) -> Case {
     let family = Multinomial { smoothing: 1.0, n_words };
     // a Zipf law, tilted by each component
     let cumulative: Vec<Vec<f64>> = (0..n_components)
@@ -200,7 +210,7 @@ fn multinomial(name: &'static str, n_words: usize, n_components: usize, n_rows: 
             let target = rng.uniform() * law[law.len() - 1];
             law.partition_point(|&sum| sum <= target) as u32
         };
-        let mut words: Vec<u32> = (0..LENGTH).map(|_| word(rng)).collect();
+        let mut words: Vec<u32> = (0..length).map(|_| word(rng)).collect();
         words.sort_unstable();
         words.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect::<Vec<_>>()
     };

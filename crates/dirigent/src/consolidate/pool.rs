@@ -15,7 +15,7 @@ pub(crate) use memory::{PoolMemory, fits};
 pub use pieces::{ComponentId, Piece, PieceKey, PieceName, ShardId, Trial};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 
 use super::ratio::Weighed;
 use crate::family::Conjugate;
@@ -101,16 +101,21 @@ impl Pool {
         self.components.contains_key(&id)
     }
 
-    /// Replaces what a known piece contributes. It is in the half its worker says, if that is of the owner's current generation.
-    pub fn contribute(&mut self, key: PieceKey, stats: Stats) {
-        let piece = self.pieces.get_mut(&key).expect("only known pieces contribute");
-        let trial = self.components[&piece.owner].trial;
-        let is_current =
-            key.name == PieceName::Component(piece.owner) && trial.is_on && piece.told == Some(trial.generation);
+    /// Replaces what a known piece contributes. It is in the half its worker says, if that is of the owner's current generation. What is said of an unknown piece is handed back.
+    pub fn contribute(&mut self, key: PieceKey, stats: Stats) -> Result<(), Stats> {
+        let Some(piece) = self.pieces.get_mut(&key) else { return Err(stats) };
+        // without halves told there is nothing to look up
+        let is_current = piece.told.is_some() && {
+            let trial = self.components[&piece.owner].trial;
+            key.name == PieceName::Component(piece.owner) && trial.is_on && piece.told == Some(trial.generation)
+        };
+        if is_current || piece.half.is_some() {
+            self.stale_halves.insert(piece.owner);
+        }
         piece.half = is_current.then_some(key.half);
         piece.stats = (stats.count > 0).then_some(stats);
         self.stale.insert(piece.owner, Change::Any);
-        self.stale_halves.insert(piece.owner);
+        Ok(())
     }
 
     /// Enters a new piece under an owner, which may be new.
@@ -150,7 +155,10 @@ impl Pool {
 
     /// Adds up the totals that changed, each over its pieces in order.
     pub fn settle(&mut self, family: &dyn Conjugate) {
-        for (id, change) in std::mem::take(&mut self.stale) {
+        let stale = std::mem::take(&mut self.stale);
+        let mut gathered =
+            if stale.len() > self.components.len() / 4 { gather(&self.pieces, &stale) } else { BTreeMap::new() };
+        for (id, change) in stale {
             let Some(component) = self.components.get_mut(&id) else { continue };
             if component.pieces.is_empty() {
                 self.components.remove(&id);
@@ -160,14 +168,22 @@ impl Pool {
                 Change::Appended(first) => (component.total.take(), Some(first)),
                 Change::Any => (None, None),
             };
-            let pieces = component.pieces.range((first.map_or(Bound::Unbounded, Bound::Included), Bound::Unbounded));
-            let mut stats: VecDeque<&Stats> = pieces.filter_map(|key| self.pieces[key].stats.as_ref()).collect();
+            let mut stats = gathered.remove(&id).unwrap_or_else(|| {
+                let first = first.map_or(Bound::Unbounded, Bound::Included);
+                let pieces = component.pieces.range((first, Bound::Unbounded));
+                pieces.filter_map(|key| self.pieces[key].stats.as_ref()).collect()
+            });
             let before = before.map(|total| total.stats).or_else(|| stats.pop_front().cloned());
             let total = before.map(|total| sum_of(total, stats.make_contiguous(), family));
             component.total = total.map(|total| Weighed::new(family, total));
         }
         for id in std::mem::take(&mut self.stale_halves) {
             let Some(component) = self.components.get_mut(&id) else { continue };
+            if !component.trial.is_on {
+                // none of its pieces is in a half
+                component.halves = [None, None];
+                continue;
+            }
             component.halves = Half::BOTH.map(|half| {
                 let pieces = component.pieces.iter().map(|key| &self.pieces[key]);
                 let in_half = pieces.filter(|piece| piece.half == Some(half));
@@ -262,10 +278,30 @@ impl Pool {
 
     /// Every piece of a shard.
     pub fn pieces_of(&self, shard: ShardId) -> impl Iterator<Item = (PieceKey, &Piece)> {
-        let first = PieceKey::whole(shard, PieceName::Component(ComponentId { epoch: 0, number: 0 }));
-        let last = PieceKey { shard, name: PieceName::Birth(u64::MAX), half: Half::Right };
-        self.pieces.range(first..=last).map(|(key, piece)| (*key, piece))
+        self.pieces.range(of_shard(shard)).map(|(key, piece)| (*key, piece))
     }
+}
+
+/// The keys of a shard.
+fn of_shard(shard: ShardId) -> RangeInclusive<PieceKey> {
+    let first = PieceKey::whole(shard, PieceName::Component(ComponentId { epoch: 0, number: 0 }));
+    first..=PieceKey { shard, name: PieceName::Birth(u64::MAX), half: Half::Right }
+}
+
+/// What is to be added up for the components of which anything may have changed, by one pass over the ledger: that is faster than to look up every
+/// piece of most components.
+fn gather<'a>(
+    pieces: &'a BTreeMap<PieceKey, Piece>,
+    stale: &BTreeMap<ComponentId, Change>,
+) -> BTreeMap<ComponentId, VecDeque<&'a Stats>> {
+    let all = stale.iter().filter(|(_, change)| **change == Change::Any);
+    let mut gathered: BTreeMap<ComponentId, VecDeque<&Stats>> = all.map(|(id, _)| (*id, VecDeque::new())).collect();
+    for piece in pieces.values() {
+        if let (Some(stats), Some(list)) = (&piece.stats, gathered.get_mut(&piece.owner)) {
+            list.push_back(stats);
+        }
+    }
+    gathered
 }
 
 /// The sum in the given order. Many sparse sets go through a dense sum: list after list would copy the growing total each time.

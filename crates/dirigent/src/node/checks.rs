@@ -3,7 +3,7 @@
 //! Bytes are checked where they are decoded. Here is what can be told from a message and from what a coordinator knows of its sender; what is refused has changed
 //! nothing. A consistent lie is not found: these are the mistakes of machines, not of enemies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::consolidate::{ComponentId, ShardId, fits};
 use crate::family::Conjugate;
@@ -118,13 +118,12 @@ pub(super) fn check_last<'a>(
 
 /// Names of components: each once, and handed out by somebody: no epoch is later than `epoch`, and no number of it greater than `last`.
 pub(super) fn check_ids<'a>(ids: impl Iterator<Item = &'a ComponentId>, epoch: u32, last: u64) -> Decoded<()> {
-    let mut seen = BTreeSet::new();
-    for id in ids {
-        require(seen.insert(*id), "a component twice")?;
-        let is_minted = id.epoch < epoch || (id.epoch == epoch && id.number <= last);
-        require(is_minted && id.number <= MOST, "a component that there is not")?;
-    }
-    Ok(())
+    let mut ids: Vec<ComponentId> = ids.copied().collect();
+    let is_minted = |id: &ComponentId| id.epoch < epoch || (id.epoch == epoch && id.number <= last);
+    require(ids.iter().all(|id| is_minted(id) && id.number <= MOST), "a component that there is not")?;
+    // they come in order, mostly
+    ids.sort();
+    require(ids.is_sorted_by(|a, b| a < b), "a component twice")
 }
 
 /// What a number that is only counted must be.

@@ -2,6 +2,7 @@
 
 use super::rising::Rising;
 use super::run::{self, Run};
+use super::steps::Steps;
 use super::word_table::WordTable;
 use crate::rows::CountRow;
 
@@ -38,6 +39,7 @@ pub(super) struct Document {
     /// ln Π (γ + j): the product in an empty component.
     pub(super) log_product_of_empty: f64,
     pub(super) rising: Rising,
+    pub(super) steps: Steps,
 }
 
 impl Document {
@@ -54,18 +56,39 @@ impl Document {
             runs: Vec::new(),
             log_product_of_empty: 0.0,
             rising: Rising::new(smoothing),
+            steps: Steps::default(),
         }
     }
 
-    /// Makes a row the current one.
     #[inline(always)]
-    pub(super) fn read(&mut self, row: CountRow<'_>, table: &WordTable) {
+    pub(super) fn smoothing(&self) -> f64 {
+        self.smoothing
+    }
+
+    /// Makes a row the current one, without what is needed to multiply ([`Document::list_tokens`]) or to sum ([`Document::prepare_steps`]).
+    #[inline(always)]
+    pub(super) fn read(&mut self, row: CountRow<'_>) {
         replace(&mut self.words, row.words);
         replace(&mut self.counts, row.counts);
         self.length = row.total() as usize;
         self.longest_run = row.counts.iter().copied().fold(0, u32::max);
         self.rising.prepare(self.longest_run);
-        self.log_product_of_empty = row.counts.iter().map(|&count| self.rising.between(0, count)).sum();
+        let mut log_product = 0.0;
+        for &count in row.counts {
+            log_product += self.rising.between(0, count);
+        }
+        self.log_product_of_empty = log_product;
+    }
+
+    /// Tabulates what its counts decide, which [`super::word_logs`] sums.
+    #[inline(always)]
+    pub(super) fn prepare_steps(&mut self) {
+        self.steps.prepare(self.longest_run, &mut self.rising);
+    }
+
+    /// Lists the occurrences of its words, which [`super::word_products`] multiplies.
+    #[inline(always)]
+    pub(super) fn list_tokens(&mut self, row: CountRow<'_>, table: &WordTable) {
         let has_wide = table.has_wide();
         self.narrow.clear();
         self.narrow_repeats.clear();

@@ -65,6 +65,19 @@ struct Slots {
     is_stale: Vec<bool>,
 }
 
+impl Slots {
+    /// No slots, but room for as many as there were.
+    fn clear(&mut self) {
+        let Self { counts, sums, squares, constants, scales, table, table_constants, table_scales, stale, is_stale } =
+            self;
+        counts.clear();
+        [sums, squares, constants, scales].into_iter().for_each(Vec::clear);
+        [table, table_constants, table_scales].into_iter().for_each(Vec::clear);
+        stale.clear();
+        is_stale.clear();
+    }
+}
+
 /// The rows of the current batch, about the offset.
 #[derive(Default)]
 struct Batch {
@@ -241,7 +254,7 @@ impl Scorer for GaussianWideScorer {
     }
 
     fn load(&mut self, components: &[Stats]) {
-        self.slots = Slots::default();
+        self.slots.clear();
         self.resize(components.len().max(1).div_ceil(LANES));
         for (slot, stats) in components.iter().enumerate() {
             self.slots.counts[slot] = stats.count;

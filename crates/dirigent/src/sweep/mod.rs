@@ -29,6 +29,7 @@ pub mod reference;
 mod rising;
 mod run;
 pub mod slice;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -36,7 +37,10 @@ mod unit_rows;
 mod vmf;
 mod vmf_component;
 mod vmf_panel;
+mod word_logs;
+mod word_products;
 mod word_table;
+mod words;
 
 pub use halves::LocalHalves;
 pub use kernel::Kernel;

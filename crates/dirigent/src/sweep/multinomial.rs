@@ -1,27 +1,28 @@
-//! The fast scorer of documents: running products of counts, one logarithm a component at the end.
+//! The fast scorer of documents.
 //!
 //! log w = ln n + Σ_w Σ_{j<c_w} ln(γ + n_w + j) − [ln Γ(z+L) − ln Γ(z)], z = Vγ + all words of the component, L the document's length.
-//! Each word of a document, each repeat too, multiplies a row of the [`WordTable`] into a running product in single precision, whose exponents are
-//! split off before they can overflow; a word that occurs many times is added as one logarithm ([`super::run`]). Counts are whole numbers, so nothing drifts. A document is scored against the current table, so
-//! nothing is ever stale (a batch is one row).
+//! What the words weigh is a running product ([`WordProducts`]) or, for long documents over few words, a sum of logarithms that are kept ([`word_logs`]).
+//! Counts are whole numbers, so nothing drifts. A document is scored against the current table, so nothing is ever stale (a batch is one row).
 
-use std::f64::consts::LN_2;
 use std::ops::Range;
 
+use super::UNASSIGNED;
 use super::batch::{Scorer, mask};
 use super::document::Document;
-use super::kernel::{Arithmetic, LANES, lanes, log_mantissa, prefetch};
+use super::kernel::{Arithmetic, LANES, lanes};
 use super::length_table::{LengthTable, STIRLING, evaluate, stirling};
 use super::multinomial_halves::MultinomialHalves;
-use super::word_table::WordTable;
+use super::word_logs::{self, WIDTH};
+use super::word_products::WordProducts;
+use super::words::Words;
 use crate::family::Multinomial;
 use crate::halves::Half;
-use crate::rows::{Row, Shard};
+use crate::rows::{CountRow, Row, Shard};
 use crate::special::log_gamma;
 use crate::stats::Stats;
 
-/// Vectors of slots whose products are held in registers together.
-const PANEL: usize = 5;
+/// A slot that is so much below the best weighs nothing, in nats: the draw is in single precision.
+const HOPELESS: f64 = 150.0;
 
 /// Scores documents against multinomial components.
 pub(crate) struct MultinomialScorer {
@@ -30,20 +31,24 @@ pub(crate) struct MultinomialScorer {
     slots: Slots,
     halves: MultinomialHalves,
     document: Document,
-    /// Π (γ + n_w + j) of the current document: mantissas (later their logarithms) and exponents.
-    mantissas: Vec<[f32; LANES]>,
-    exponents: Vec<[i32; LANES]>,
-    /// Its log-weights in double precision.
+    products: WordProducts,
+    /// The log-weights of the current document in double precision.
     log_weights: Vec<[f64; LANES]>,
     /// The largest of them: scores are relative to it.
     reference: f64,
+    /// How many words of it have only a bound in a slot.
+    n_bounds: Vec<[f64; WIDTH]>,
+    /// Its own slot, and its log-weight there with the document taken out, not relative to anything; while nothing has changed.
+    own: Option<(usize, f64)>,
 }
 
 /// The components.
 #[derive(Default)]
 struct Slots {
     counts: Vec<i64>,
-    words: WordTable,
+    /// No slot from here on has had a document.
+    n_used: usize,
+    words: Words,
     /// ln n, −∞ for a free slot.
     log_counts: Vec<[f64; LANES]>,
     /// z = Vγ + all words.
@@ -61,76 +66,13 @@ impl MultinomialScorer {
             slots: Slots::default(),
             halves: MultinomialHalves::default(),
             document: Document::new(family.smoothing),
-            mantissas: Vec::new(),
-            exponents: Vec::new(),
+            products: WordProducts::default(),
+            n_bounds: Vec::new(),
+            own: None,
             log_weights: Vec::new(),
             reference: 0.0,
             family,
         }
-    }
-
-    /// How many factors a product in single precision can take after its exponent was split off.
-    fn factors_before_split(&self) -> usize {
-        let largest = self.family.smoothing.ceil() as u64
-            + u64::from(self.slots.words.largest())
-            + u64::from(self.document.longest_run);
-        let bits_up = 1 + largest.max(1).ilog2();
-        // γ = 2^−x lies between 2^−(x+1) and 2^−x of its exponent's bits
-        let bits_down = 1023 - (self.family.smoothing.min(1.0).to_bits() >> 52) as i64;
-        (125 / bits_down.max(i64::from(bits_up))).max(1) as usize
-    }
-
-    /// The products of all slots.
-    #[inline(always)]
-    fn multiply(&mut self, next: &[u32]) {
-        let (n_vectors, factors) = (self.mantissas.len(), self.factors_before_split());
-        let mut first = 0;
-        while first < n_vectors {
-            self.prefetch_panel(next, first);
-            first += match n_vectors - first {
-                PANEL.. => self.multiply_panel::<PANEL>(first, factors),
-                2.. => self.multiply_panel::<2>(first, factors),
-                _ => self.multiply_panel::<1>(first, factors),
-            };
-        }
-    }
-
-    /// Asks for what the next document will read: the table is larger than the caches.
-    #[inline(always)]
-    fn prefetch_panel(&self, next: &[u32], first_vector: usize) {
-        for &word in next {
-            let row = self.slots.words.narrow_row(word);
-            for vectors in row[first_vector..].chunks(2).take(PANEL.div_ceil(2)) {
-                prefetch(&vectors[0]);
-            }
-        }
-    }
-
-    /// The products of `P` vectors of slots; returns how many those are.
-    #[inline(always)]
-    fn multiply_panel<const P: usize>(&mut self, first_vector: usize, factors: usize) -> usize {
-        let (words, document) = (&self.slots.words, &self.document);
-        let mut products = [[1.0f32; LANES]; P];
-        let mut exponents = [[0i32; LANES]; P];
-        for tokens in [&document.narrow, &document.narrow_repeats] {
-            for tokens in tokens.chunks(factors) {
-                for token in tokens {
-                    let counts = words.narrow(token.word, first_vector);
-                    multiply_in(&mut products, counts, token.addend, f32::from);
-                }
-                split(&mut products, &mut exponents);
-            }
-        }
-        for tokens in document.wide.chunks(factors) {
-            for token in tokens {
-                let counts = words.wide(token.word, first_vector);
-                multiply_in(&mut products, counts, token.addend, |count| count as f32);
-            }
-            split(&mut products, &mut exponents);
-        }
-        self.mantissas[first_vector..first_vector + P].copy_from_slice(&products);
-        self.exponents[first_vector..first_vector + P].copy_from_slice(&exponents);
-        P
     }
 
     /// Log-weights of all slots, up to the products: ln n − [ln Γ(z+L) − ln Γ(z)].
@@ -153,42 +95,75 @@ impl MultinomialScorer {
         }
     }
 
-    /// Adds what words that occur many times weigh.
+    /// What the words weigh, by products.
     #[inline(always)]
-    fn add_runs(&mut self) {
-        let smoothing = self.family.smoothing;
-        for run in &self.document.runs {
-            for (vector, log_weights) in self.log_weights.iter_mut().enumerate() {
-                let counts = self.slots.words.counts(run.word, vector);
-                let before = *log_weights;
-                *log_weights = lanes(|lane| before[lane] + run.log_rise_of_large(smoothing + f64::from(counts[lane])));
-                for lane in 0..LANES {
-                    let z = smoothing + f64::from(counts[lane]);
-                    if !run.is_large(z) && before[lane] > f64::NEG_INFINITY {
-                        log_weights[lane] = before[lane] + run.log_rise(&self.document.rising, counts[lane]);
-                    }
+    fn multiply<A: Arithmetic>(&mut self, row: CountRow<'_>, next: CountRow<'_>) {
+        let (document, table) = (&mut self.document, &self.slots.words.table);
+        document.list_tokens(row, table);
+        self.products.multiply(document, table, next.words);
+        self.products.add_to::<A>(&mut self.log_weights, document, table);
+        self.own = None;
+        let largest = largest(&self.log_weights);
+        self.reference = if largest > f64::NEG_INFINITY { largest } else { 0.0 };
+    }
+
+    /// The same by logarithms that are kept. Where there are bounds among them, slots that these leave a chance are weighed exactly.
+    #[inline(always)]
+    fn sum_logs(&mut self, own: u32) {
+        let n_vectors = self.slots.n_used.div_ceil(WIDTH);
+        self.document.prepare_steps();
+        if let Some(logs) = &self.slots.words.logs {
+            let weights = self.log_weights.as_flattened_mut().as_chunks_mut::<WIDTH>().0.iter_mut();
+            for (vector, (weights, n_bounds)) in weights.zip(&mut self.n_bounds).enumerate().take(n_vectors) {
+                *n_bounds = logs.add_rises(&self.document, vector, weights);
+            }
+        }
+        self.own = None;
+        if own != UNASSIGNED {
+            let (slot, log_weight) = (own as usize, self.weigh(own as usize, true));
+            self.own = Some((slot, log_weight));
+            self.log_weights[slot / LANES][slot % LANES] = log_weight;
+            self.n_bounds[slot / WIDTH][slot % WIDTH] = 0.0;
+        }
+        let weights = self.log_weights.as_flattened().as_chunks::<WIDTH>().0;
+        let mut best = largest_but_bounds(&weights[..n_vectors], &self.n_bounds);
+        for vector in 0..n_vectors {
+            let hopeless = best - HOPELESS;
+            let (weights, n_bounds) =
+                (self.log_weights.as_flattened().as_chunks::<WIDTH>().0[vector], self.n_bounds[vector]);
+            let has_chance = |lane: usize| (n_bounds[lane] > 0.0) & (weights[lane] > hopeless);
+            if (0..WIDTH).fold(false, |any, lane| any | has_chance(lane)) {
+                for lane in (0..WIDTH).filter(|&lane| has_chance(lane)) {
+                    let exact = self.weigh(vector * WIDTH + lane, false);
+                    self.log_weights.as_flattened_mut()[vector * WIDTH + lane] = exact;
+                    best = best.max(exact);
                 }
             }
         }
+        self.reference = if best > f64::NEG_INFINITY { best } else { 0.0 };
     }
 
-    /// The log-weight of one slot if it held `count` documents, from the current document's words less `taken_out` times itself.
-    fn log_weight_of(&self, slot: usize, count: i64, taken_out: u32) -> f64 {
+    /// The log-weight of one slot, or with the document taken out of it, not relative to anything.
+    #[inline(always)]
+    fn weigh(&self, slot: usize, is_out: bool) -> f64 {
+        let count = self.slots.counts[slot] - i64::from(is_out);
         if count == 0 {
             return f64::NEG_INFINITY;
         }
         let length = self.document.length;
-        let total = self.slots.totals[slot / LANES][slot % LANES] - f64::from(taken_out) * length as f64;
-        libm::log(count as f64) + self.document.log_product(&self.slots.words, slot, taken_out)
+        let out = if is_out { length as f64 } else { 0.0 };
+        let total = self.slots.totals[slot / LANES][slot % LANES] - out;
+        libm::log(count as f64) + self.slots.words.log_rise(&self.document, slot, is_out)
             - self.lengths.log_rise(length, total)
-            - self.reference
     }
 
     fn change(&mut self, slot: usize, sign: i32) {
         let (vector, lane) = (slot / LANES, slot % LANES);
-        self.document.change(&mut self.slots.words, slot, sign);
+        self.slots.words.change(&self.document, slot, sign);
         self.slots.counts[slot] += i64::from(sign);
+        self.slots.n_used = self.slots.n_used.max(slot + 1);
         self.slots.totals[vector][lane] += f64::from(sign) * self.document.length as f64;
+        self.own = None;
         self.refresh_logs(slot);
     }
 
@@ -212,8 +187,8 @@ impl MultinomialScorer {
         self.slots.totals.resize(n_vectors, [total; LANES]);
         self.slots.log_totals.resize(n_vectors, [libm::log(total); LANES]);
         self.slots.inverse_totals.resize(n_vectors, [1.0 / total; LANES]);
-        self.mantissas.resize(n_vectors, [0.0; LANES]);
-        self.exponents.resize(n_vectors, [0; LANES]);
+        self.products.resize(n_vectors);
+        self.n_bounds.resize(n_vectors * LANES / WIDTH, [0.0; WIDTH]);
         self.log_weights.resize(n_vectors, [0.0; LANES]);
     }
 }
@@ -231,7 +206,7 @@ fn smallest_total(slots: &Slots) -> f64 {
     smallest.into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// The largest of the log-weights, 0 if there is none.
+/// The largest of the log-weights.
 #[inline(always)]
 fn largest(log_weights: &[[f64; LANES]]) -> f64 {
     let mut largest = [f64::NEG_INFINITY; LANES];
@@ -239,35 +214,20 @@ fn largest(log_weights: &[[f64; LANES]]) -> f64 {
         let before = largest;
         largest = lanes(|lane| if log_weights[lane] > before[lane] { log_weights[lane] } else { before[lane] });
     }
-    let largest = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    if largest > f64::NEG_INFINITY { largest } else { 0.0 }
+    largest.into_iter().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Multiplies a row of counts, plus γ and the repeats, into the products.
+/// The largest of those that are not bounds.
 #[inline(always)]
-fn multiply_in<T: Copy, const P: usize>(
-    products: &mut [[f32; LANES]; P],
-    counts: &[[T; LANES]; P],
-    addend: f32,
-    to_single: impl Fn(T) -> f32,
-) {
-    for vector in 0..P {
-        for lane in 0..LANES {
-            products[vector][lane] *= to_single(counts[vector][lane]) + addend;
+fn largest_but_bounds(log_weights: &[[f64; WIDTH]], n_bounds: &[[f64; WIDTH]]) -> f64 {
+    let mut largest = [f64::NEG_INFINITY; WIDTH];
+    for (log_weights, n_bounds) in log_weights.iter().zip(n_bounds) {
+        for lane in 0..WIDTH {
+            let is_larger = (log_weights[lane] > largest[lane]) & (n_bounds[lane] == 0.0);
+            largest[lane] = if is_larger { log_weights[lane] } else { largest[lane] };
         }
     }
-}
-
-/// Splits the exponents off the products.
-#[inline(always)]
-fn split<const P: usize>(products: &mut [[f32; LANES]; P], exponents: &mut [[i32; LANES]; P]) {
-    for (product, exponent) in products.iter_mut().zip(exponents) {
-        for lane in 0..LANES {
-            let bits = product[lane].to_bits();
-            exponent[lane] += (bits >> 23) as i32 - 127;
-            product[lane] = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000);
-        }
-    }
+    largest.into_iter().fold(f64::NEG_INFINITY, f64::max)
 }
 
 impl Scorer for MultinomialScorer {
@@ -281,13 +241,21 @@ impl Scorer for MultinomialScorer {
 
     fn load(&mut self, components: &[Stats]) {
         let (n_words, n_vectors) = (self.family.n_words, components.len().max(1).div_ceil(LANES));
-        self.slots = Slots { words: WordTable::new(n_words, n_vectors), ..Slots::default() };
+        self.slots = Slots { words: Words::new(self.family.smoothing, n_words, n_vectors), ..Slots::default() };
         self.resize(n_vectors);
+        let (mut n_documents, mut n_tokens) = (0, 0);
         for (slot, stats) in components.iter().enumerate() {
             self.slots.counts[slot] = stats.count;
-            let n_words_in = self.slots.words.write(slot, stats);
+            let n_words_in = self.slots.words.table.write(slot, stats);
             self.slots.totals[slot / LANES][slot % LANES] = self.family.total_smoothing() + n_words_in as f64;
             self.refresh_logs(slot);
+            n_documents += stats.count;
+            n_tokens += n_words_in;
+        }
+        self.slots.n_used = components.len();
+        self.own = None;
+        if word_logs::are_worth_it(n_words, n_vectors * LANES, n_documents, n_tokens) {
+            self.slots.words.keep_logs();
         }
     }
 
@@ -297,7 +265,7 @@ impl Scorer for MultinomialScorer {
     }
 
     fn grow(&mut self) {
-        let n_vectors = self.mantissas.len();
+        let n_vectors = self.log_weights.len();
         let more = n_vectors + 1 + n_vectors / 8;
         self.slots.words.resize(more);
         self.resize(more);
@@ -308,22 +276,14 @@ impl Scorer for MultinomialScorer {
         let Row::Counts(row) = shard.row(rows.start) else { panic!("a multinomial has rows of counts") };
         let next = if rows.end < shard.n_rows() { shard.row(rows.end) } else { Row::Counts(row) };
         let Row::Counts(next) = next else { panic!("a multinomial has rows of counts") };
-        self.document.read(row, &self.slots.words);
+        self.document.read(row);
         self.lengths.prepare(self.document.length);
-        self.multiply(next.words);
         self.weigh_heads();
-        self.add_runs();
-        for mantissas in &mut self.mantissas {
-            for mantissa in mantissas {
-                *mantissa = log_mantissa::<A>(*mantissa);
-            }
+        if self.slots.words.logs.is_some() {
+            self.sum_logs(own[0]);
+        } else {
+            self.multiply::<A>(row, next);
         }
-        for ((log_weights, &logs), &exponents) in self.log_weights.iter_mut().zip(&self.mantissas).zip(&self.exponents)
-        {
-            let heads = *log_weights;
-            *log_weights = lanes(|lane| heads[lane] + f64::from(exponents[lane]) * LN_2 + f64::from(logs[lane]));
-        }
-        self.reference = largest(&self.log_weights);
         for (scores, log_weights) in scores.iter_mut().zip(&self.log_weights) {
             let reference = self.reference;
             *scores = lanes(|lane| (log_weights[lane] - reference) as f32);
@@ -333,12 +293,15 @@ impl Scorer for MultinomialScorer {
 
     #[inline(always)]
     fn log_weight(&self, _in_batch: usize, slot: usize) -> f64 {
-        self.log_weight_of(slot, self.slots.counts[slot], 0)
+        self.weigh(slot, false) - self.reference
     }
 
     #[inline(always)]
     fn log_weight_without(&self, _in_batch: usize, slot: usize) -> f64 {
-        self.log_weight_of(slot, self.slots.counts[slot] - 1, 1)
+        match self.own {
+            Some((own, log_weight)) if own == slot => log_weight - self.reference,
+            _ => self.weigh(slot, true) - self.reference,
+        }
     }
 
     #[inline(always)]
@@ -360,7 +323,7 @@ impl Scorer for MultinomialScorer {
     }
 
     fn load_halves(&mut self, halves: &[Option<[Stats; 2]>]) {
-        self.halves.load(halves, &self.family);
+        self.halves.load(halves, &self.family, self.slots.words.logs.is_some());
     }
 
     #[inline(always)]
@@ -368,10 +331,12 @@ impl Scorer for MultinomialScorer {
         self.halves.counts(slot)
     }
 
+    #[inline(always)]
     fn log_half_weights(&self, _in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
         self.halves.log_weights(&self.document, &self.lengths, slot, taken_out)
     }
 
+    #[inline(always)]
     fn change_half(&mut self, _in_batch: usize, slot: usize, half: Half, sign: i64) {
         self.halves.change(&self.document, slot, half, sign);
     }

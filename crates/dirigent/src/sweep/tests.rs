@@ -17,7 +17,7 @@ use crate::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, Von
 use crate::rng::{Role, Seed, Stream};
 use crate::rows::{Row, Shard};
 use crate::special::log_sum_exp;
-use crate::stats::Stats;
+use crate::stats::{Stats, Sums};
 
 pub(super) const BOUND: f64 = 1e-5;
 
@@ -58,7 +58,7 @@ pub(super) fn gaussian_state(n_columns: usize, n_components: usize, spread: f64,
         if count > 0 {
             let sd = family.noise_sd * (count as f64).sqrt();
             let sums = centre.iter().map(|x| count as f64 * x + sd * rng.normal()).collect();
-            stats = Stats { count, sums: crate::stats::Sums::Dense(sums) };
+            stats = Stats { count, sums: Sums::Dense(sums) };
         }
         components.push(stats);
         centres.push(centre);
@@ -142,7 +142,7 @@ pub(super) fn vmf_state(n_columns: usize, n_components: usize, concentration: f6
         }
         if count > 10 {
             let sums = stats.dense().iter().map(|sum| sum * count as f64 / 10.0).collect();
-            stats = Stats { count, sums: crate::stats::Sums::Dense(sums) };
+            stats = Stats { count, sums: Sums::Dense(sums) };
         }
         components.push(stats);
         centres.push(centre);
@@ -216,6 +216,23 @@ proptest! {
     }
 
     #[test]
+    fn long_documents_over_few_words_equal_their_twin(v in 2usize..=30, k in 1usize..=60, log_smoothing in -7.0f64..2.0, seed: u64) {
+        let mut state = multinomial_state(v, k, libm::exp(log_smoothing), seed);
+        if seed.is_multiple_of(2) {
+            // large components, where nothing is near the prior
+            for stats in &mut state.components {
+                stats.count *= 1_000;
+                let Sums::Dense(sums) = &mut stats.sums else { panic!("these are dense") };
+                sums.iter_mut().for_each(|sum| *sum *= 1_000.0);
+            }
+        }
+        for kernel in kernels() {
+            let distance = state.distance(MultinomialScorer::new(state.family.clone()), kernel);
+            prop_assert!(distance < BOUND, "{kernel}: {distance}");
+        }
+    }
+
+    #[test]
     fn directions_equal_their_twin(d in 2usize..=512, k in 1usize..=200, log_tau in -3.0f64..9.0, seed: u64) {
         let state = vmf_state(d, k, libm::exp(log_tau), seed);
         for kernel in kernels() {
@@ -281,12 +298,30 @@ fn words_beyond_sixteen_bits_equal_their_twin() {
     for (ix, stats) in state.components.iter_mut().enumerate() {
         let times = [1, 3_000, 100_000][ix % 3];
         stats.count *= times;
-        let crate::stats::Sums::Dense(sums) = &mut stats.sums else { panic!("these are dense") };
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("these are dense") };
         sums.iter_mut().for_each(|sum| *sum *= times as f64);
     }
     for kernel in kernels() {
         let distance = state.distance(MultinomialScorer::new(state.family.clone()), kernel);
         assert!(distance < BOUND, "{kernel}: {distance}");
+    }
+}
+
+/// Most of its slots are far below the best, and a count is beyond every table.
+#[test]
+fn a_document_that_repeats_a_word_ten_thousand_times_equals_its_twin() {
+    for (own_count, words) in [(3, vec![(0, 10_000), (4, 1)]), (2_000, vec![(1, 300), (2, 5_000), (3, 40)])] {
+        let mut state = multinomial_state(12, 20, 0.05, 8);
+        let table = table_of_rows(12, &[OwnedRow::Counts(words.clone())]);
+        (0..own_count).for_each(|_| state.family.add_row(table.row(0), &mut state.components[state.own]));
+        state.row = OwnedRow::Counts(words);
+        for own in (0..20).filter(|&own| state.components[own].count > 0).collect::<Vec<_>>() {
+            state.own = own;
+            for kernel in kernels() {
+                let distance = state.distance(MultinomialScorer::new(state.family.clone()), kernel);
+                assert!(distance < BOUND, "own {own}, {kernel}: {distance}");
+            }
+        }
     }
 }
 

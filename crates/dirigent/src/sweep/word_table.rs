@@ -32,6 +32,10 @@ impl WordTable {
         }
     }
 
+    pub(super) fn n_words(&self) -> usize {
+        self.wide_row.len()
+    }
+
     pub(super) fn largest(&self) -> u32 {
         self.largest
     }

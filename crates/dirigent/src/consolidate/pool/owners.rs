@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Change, Component, ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
+use super::{Change, Component, ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial, of_shard};
 use crate::family::Conjugate;
 use crate::halves::Half;
 
@@ -102,9 +102,9 @@ impl Pool {
             half: piece.half.unwrap_or(Half::Left),
         };
         let is_right = |(key, piece): &(PieceKey, &Piece)| {
-            let has_halves = self.components[&piece.owner].trial.is_on;
-            let is_empty_half = has_halves && piece.stats.is_none() && key.name == PieceName::Component(piece.owner);
-            self.components[&piece.owner].total.is_some() && (is_empty_half || *key == name_of(piece))
+            let Component { total, trial, .. } = &self.components[&piece.owner];
+            let is_empty_half = trial.is_on && piece.stats.is_none() && key.name == PieceName::Component(piece.owner);
+            total.is_some() && (is_empty_half || *key == name_of(piece))
         };
         let misnamed = self.pieces_of(shard).filter(|piece| !is_right(piece));
         let misnamed: Vec<PieceKey> = misnamed.map(|(key, _)| key).collect();
@@ -129,16 +129,24 @@ impl Pool {
 
     /// Notes that a shard knows every live component, and of which generation its halves are.
     fn tell(&mut self, shard: ShardId) {
-        let (pieces, components) = (&mut self.pieces, &mut self.components);
-        for (id, component) in components.iter_mut().filter(|(_, component)| component.total.is_some()) {
+        let mut missing = Vec::new();
+        // both are in the order of the components, so that no piece need be looked up
+        let mut known = self.pieces.range_mut(of_shard(shard)).peekable();
+        for (id, component) in self.components.iter().filter(|(_, component)| component.total.is_some()) {
             let told = component.trial.is_on.then_some(component.trial.generation);
             let halves = if told.is_some() { &Half::BOTH[..] } else { &[Half::Left] };
             for &half in halves {
                 let key = PieceKey { shard, name: PieceName::Component(*id), half };
-                let empty = Piece { stats: None, owner: *id, half: None, told };
-                pieces.entry(key).or_insert(empty).told = told;
-                component.pieces.insert(key);
+                while known.next_if(|(other, _)| **other < key).is_some() {}
+                match known.next_if(|(other, _)| **other == key) {
+                    Some((_, piece)) => piece.told = told,
+                    None => missing.push((key, Piece { stats: None, owner: *id, half: None, told })),
+                }
             }
+        }
+        for (key, piece) in missing {
+            self.components.get_mut(&piece.owner).expect("it was found there").pieces.insert(key);
+            self.pieces.insert(key, piece);
         }
     }
 }

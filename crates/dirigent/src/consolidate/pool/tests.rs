@@ -28,7 +28,7 @@ fn pool() -> (Pool, ComponentId, ComponentId) {
 fn a_component_is_the_sum_of_its_pieces() {
     let (mut pool, first, second) = pool();
     assert_eq!(pool.total(first).unwrap().stats, stats(5, 6.0));
-    pool.contribute(birth(1, 0), stats(1, 1.0));
+    pool.contribute(birth(1, 0), stats(1, 1.0)).expect("a known piece");
     pool.settle(&family());
     assert_eq!(pool.total(first).unwrap().stats, stats(3, 3.0));
     assert_eq!(pool.total(second).unwrap().stats, stats(4, -8.0));
@@ -81,11 +81,11 @@ fn a_merge_keeps_the_larger_id_and_a_split_mints_two() {
 fn an_emptied_component_is_known_while_a_vocabulary_has_it_and_is_revived() {
     let (mut pool, _, second) = pool();
     pool.fuse(0);
-    pool.contribute(birth(1, 1), stats(0, 0.0));
+    pool.contribute(birth(1, 1), stats(0, 0.0)).expect("a known piece");
     pool.settle(&family());
     assert_eq!(pool.live().count(), 1);
     let name = PieceName::Component(second);
-    pool.contribute(PieceKey::whole(0, name), stats(1, -2.0));
+    pool.contribute(PieceKey::whole(0, name), stats(1, -2.0)).expect("a known piece");
     pool.settle(&family());
     assert_eq!(pool.total(second).unwrap().stats, stats(1, -2.0));
     pool.take_out(0);

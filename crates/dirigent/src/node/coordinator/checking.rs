@@ -1,7 +1,5 @@
 //! What a push may say, given what its worker was told.
 
-use std::collections::BTreeMap;
-
 use super::{Coordinator, family_of};
 use crate::consolidate::{ComponentId, PieceKey, PieceName};
 use crate::halves::{Half, Part};
@@ -27,24 +25,29 @@ impl Coordinator {
         // whoever joins may know components by names that labels began with
         let last = if is_joining { u64::MAX } else { self.pool.n_minted() };
         check_ids(push.contributions.iter().map(|(id, _)| id), self.pool.epoch(), last)?;
-        for (id, part) in &push.contributions {
-            self.check_halves(stamp, *id, part, is_joining)?;
-        }
+        self.check_halves(stamp, push)?;
         self.check_births(stamp, push)?;
         self.check_rows(stamp, push)
     }
 
-    /// A part comes in the halves that its worker was told, if any.
-    fn check_halves(&self, stamp: Stamp, id: ComponentId, part: &Part, is_joining: bool) -> Decoded<()> {
-        let said = match part {
-            Part::Whole(_) => None,
-            Part::Halved { generation, .. } => Some(*generation),
+    /// Parts come in the halves that their worker was told, if any.
+    fn check_halves(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
+        let pieces = self.pool.pieces_of(stamp.shard).map(|(key, piece)| (key.name, piece.told));
+        let told: Vec<(PieceName, Option<u32>)> = pieces.collect();
+        let told_of = |id: ComponentId| {
+            let first = told.partition_point(|(name, _)| *name < PieceName::Component(id));
+            told.get(first).filter(|(name, _)| *name == PieceName::Component(id)).map(|(_, told)| *told)
         };
-        let key = |half| PieceKey { shard: stamp.shard, name: PieceName::Component(id), half };
-        let mut told = Half::BOTH.into_iter().filter_map(|half| Some(self.pool.piece(key(half))?.told));
-        let expected = if is_joining { Some(None) } else { told.next() };
-        let may_have_halves = self.options.splits || said.is_none();
-        require(may_have_halves && expected.is_none_or(|told| told == said), "halves that were never told")
+        let is_as_told = |(id, part): &(ComponentId, Part)| {
+            let said = match part {
+                Part::Whole(_) => None,
+                Part::Halved { generation, .. } => Some(*generation),
+            };
+            let expected = if push.joining.is_some() { Some(None) } else { told_of(*id) };
+            let may_have_halves = self.options.splits || said.is_none();
+            may_have_halves && expected.is_none_or(|told| told == said)
+        };
+        require(push.contributions.iter().all(is_as_told), "halves that were never told")
     }
 
     /// Births have rows, and numbers that were never used.
@@ -62,19 +65,18 @@ impl Coordinator {
 
     /// What the worker has in the ledger, with what it now says in its place, is not more than its rows.
     fn check_rows(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
-        let mut counts: BTreeMap<(PieceName, Half), i64> = BTreeMap::new();
-        if push.joining.is_none() {
-            for (key, piece) in self.pool.pieces_of(stamp.shard) {
-                counts.insert((key.name, key.half), piece.stats.as_ref().map_or(0, |stats| stats.count));
-            }
-        }
-        for (id, part) in &push.contributions {
-            for (half, stats) in Half::BOTH.into_iter().zip(stats_of(part)) {
-                counts.insert((PieceName::Component(*id), half), stats.count);
-            }
-        }
-        let of_births = push.births.iter().map(|(_, stats)| stats.count);
-        self.hellos.row_counts().check(stamp.shard, counts.into_values().chain(of_births))
+        let said = push.contributions.iter().flat_map(|(id, part)| {
+            let names = Half::BOTH.into_iter().map(|half| (PieceName::Component(*id), half));
+            names.zip(stats_of(part).iter().map(|stats| stats.count))
+        });
+        let mut replaced: Vec<(PieceName, Half)> = said.clone().map(|(name, _)| name).collect();
+        // they come in order, mostly
+        replaced.sort();
+        let stays = |key: &PieceKey| push.joining.is_none() && replaced.binary_search(&(key.name, key.half)).is_err();
+        let kept = self.pool.pieces_of(stamp.shard).filter(|(key, _)| stays(key));
+        let kept = kept.filter_map(|(_, piece)| Some(piece.stats.as_ref()?.count));
+        let counts = kept.chain(said.map(|(_, count)| count));
+        self.hellos.row_counts().check(stamp.shard, counts.chain(push.births.iter().map(|(_, stats)| stats.count)))
     }
 }
 

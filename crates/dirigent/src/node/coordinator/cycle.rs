@@ -103,9 +103,8 @@ impl Coordinator {
                 };
                 for (half, stats) in Half::BOTH.into_iter().zip(halves) {
                     let key = PieceKey { shard, name: PieceName::Component(id), half };
-                    if self.pool.piece(key).is_some() {
-                        self.pool.contribute(key, stats);
-                    } else if self.pool.has(id) {
+                    let Err(stats) = self.pool.contribute(key, stats) else { continue };
+                    if self.pool.has(id) {
                         self.pool.enter(key, Some(stats), id);
                     } else if stats.count > 0 {
                         births.push((key, stats));
@@ -218,8 +217,11 @@ impl Coordinator {
 
     /// What a worker must be told of a piece, if anything.
     fn moved(&self, key: PieceKey, piece: &Piece) -> Option<Moved> {
-        let trial = self.pool.trial(piece.owner);
-        let is_current = trial.is_on && piece.told == Some(trial.generation);
+        // without halves told there is nothing to look up
+        let is_current = piece.told.is_some() && {
+            let trial = self.pool.trial(piece.owner);
+            trial.is_on && piece.told == Some(trial.generation)
+        };
         let expected = (key.name == PieceName::Component(piece.owner)).then_some(is_current.then_some(key.half));
         let is_news = piece.stats.is_some() && expected != Some(piece.half);
         is_news.then_some(Moved { name: key.name, half: key.half, owner: piece.owner, in_half: piece.half })

@@ -1,34 +1,28 @@
 //! A worker's own contributions in the vocabulary of a snapshot.
 
 use crate::consolidate::ComponentId;
+use crate::family::Conjugate;
 use crate::halves::{Half, Halves, Part};
 use crate::message::Told;
-use crate::stats::{Stats, Sums};
+use crate::stats::Stats;
 
 /// Where the rows of a slot are now, by the half they were in: the slot, and the half of it.
 pub(super) type Places = [Option<(usize, Option<Half>)>; 2];
 
 /// The worker's own contributions in the vocabulary of a snapshot.
 pub(super) struct Own {
-    pub(super) totals: Vec<Stats>,
+    /// `None` of a slot without own rows.
+    pub(super) totals: Vec<Option<Stats>>,
     /// Of rows that are in a half of the current generation.
-    pub(super) halves: Vec<[Stats; 2]>,
+    pub(super) halves: Vec<[Option<Stats>; 2]>,
     /// Whether the slot has rows that are in no half.
     has_unset: Vec<bool>,
 }
 
 impl Own {
-    pub(super) fn new(pushed: &[Part], places: &[Places], snapshot: &[(ComponentId, Told)]) -> Self {
-        let empty = snapshot.first().map_or_else(Stats::empty_counts, |(_, told)| match &told.total.sums {
-            Sums::Dense(sums) => Stats::empty_dense(sums.len()),
-            Sums::Counts(_) => Stats::empty_counts(),
-        });
-        let n_slots = snapshot.len();
-        let mut own = Self {
-            totals: vec![empty.clone(); n_slots],
-            halves: vec![[empty.clone(), empty]; n_slots],
-            has_unset: vec![false; n_slots],
-        };
+    pub(super) fn new(pushed: &[Part], places: &[Places], n_slots: usize) -> Self {
+        let mut own =
+            Self { totals: vec![None; n_slots], halves: vec![[None, None]; n_slots], has_unset: vec![false; n_slots] };
         for (part, places) in pushed.iter().zip(places) {
             let halves: &[Stats] = match part {
                 Part::Whole(stats) => std::slice::from_ref(stats),
@@ -36,9 +30,9 @@ impl Own {
             };
             for (stats, place) in halves.iter().zip(places).filter(|(stats, _)| stats.count > 0) {
                 let Some((slot, half)) = *place else { continue };
-                own.totals[slot].add(stats);
+                add(&mut own.totals[slot], stats);
                 match half {
-                    Some(half) => own.halves[slot][half.ix()].add(stats),
+                    Some(half) => add(&mut own.halves[slot][half.ix()], stats),
                     None => own.has_unset[slot] = true,
                 }
             }
@@ -51,21 +45,25 @@ impl Own {
         let slots = snapshot.iter().zip(&self.totals).zip(&self.halves);
         slots.into_iter().all(|(((_, told), total), own)| {
             let are_halves_within = match &told.halves {
-                Halves::Known { stats, .. } => stats.iter().zip(own).all(|(told, own)| own.count <= told.count),
+                Halves::Known { stats, .. } => stats.iter().zip(own).all(|(told, own)| count(own) <= told.count),
                 Halves::Resting | Halves::Fresh { .. } => true,
             };
-            total.count <= told.total.count && are_halves_within
+            count(total) <= told.total.count && are_halves_within
         })
     }
 
     /// What a push would have to differ from to be worth saying.
-    pub(super) fn answered(self, generations: &[Option<u32>]) -> Vec<Option<Part>> {
+    pub(super) fn answered(self, generations: &[Option<u32>], family: &dyn Conjugate) -> Vec<Option<Part>> {
+        let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
         let mut parts = Vec::with_capacity(generations.len());
         let slots = self.totals.into_iter().zip(self.halves).zip(self.has_unset);
         for (((total, halves), has_unset), generation) in slots.zip(generations) {
             parts.push(match generation {
-                None => Some(Part::Whole(total)),
-                Some(generation) => (!has_unset).then_some(Part::Halved { generation: *generation, halves }),
+                None => Some(Part::Whole(total.unwrap_or_else(empty))),
+                Some(generation) => (!has_unset).then(|| Part::Halved {
+                    generation: *generation,
+                    halves: halves.map(|half| half.unwrap_or_else(empty)),
+                }),
             });
         }
         parts
@@ -73,6 +71,17 @@ impl Own {
 }
 
 /// Where all rows are the worker's own, nothing of the snapshot is needed.
-pub(super) fn own_or(own: &Stats, told: &Stats) -> Stats {
-    if told.count == own.count { own.clone() } else { told.clone() }
+pub(super) fn own_or(own: &Option<Stats>, told: &Stats) -> Stats {
+    own.as_ref().filter(|own| own.count == told.count).unwrap_or(told).clone()
+}
+
+fn add(sum: &mut Option<Stats>, stats: &Stats) {
+    match sum {
+        Some(sum) => sum.add(stats),
+        None => *sum = Some(stats.clone()),
+    }
+}
+
+fn count(stats: &Option<Stats>) -> i64 {
+    stats.as_ref().map_or(0, |stats| stats.count)
 }

@@ -207,7 +207,7 @@ impl Work {
         });
         let seats: Option<(Vec<u32>, Vec<Option<Half>>)> = seats.collect();
         let (labels, halves) = seats.ok_or_else(|| Refusal::new("a component with rows is missing"))?;
-        let own = Own::new(&self.pushed, &places, &snapshot);
+        let own = Own::new(&self.pushed, &places, snapshot.len());
         require(own.is_within(&snapshot), "fewer rows than the worker has itself")?;
         let local: Vec<Stats> =
             snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
@@ -221,7 +221,7 @@ impl Work {
         }
         self.names = snapshot.iter().map(|(id, _)| PieceName::Component(*id)).collect();
         self.generations = snapshot.iter().map(|(_, told)| told.halves.generation()).collect();
-        self.answered = own.answered(&self.generations);
+        self.answered = own.answered(&self.generations, self.plan.model.conjugate());
         self.told = snapshot.into_iter().collect();
         self.base_version = version;
         (self.cycle, self.alpha, self.is_generous) = (reply.cycle, reply.alpha, reply.is_generous);
@@ -271,7 +271,13 @@ impl Work {
             let keeps_half = generation.is_some() && snapshot[new_slot].1.halves.generation() == generation;
             Some((new_slot, keeps_half.then_some(half)))
         };
-        self.names.iter().enumerate().map(|(slot, name)| Half::BOTH.map(|half| place(slot, *name, half))).collect()
+        let places = |(slot, name): (usize, &PieceName)| {
+            let left = place(slot, *name, Half::Left);
+            // halves that nobody keeps stay together
+            let is_whole = moved.is_empty() && self.generations.get(slot).copied().flatten().is_none();
+            [left, if is_whole { left } else { place(slot, *name, Half::Right) }]
+        };
+        self.names.iter().enumerate().map(places).collect()
     }
 
     /// What the sampler is to know of the halves.
