@@ -6,11 +6,11 @@
 //! a shape each, by the same measure. The sample is every n-th row, the seed always the same: what is learnt depends on the rows and on nothing else.
 
 use super::cgs::{Observer, Outcome};
-use super::distributed::{self, DistributedOptions, DrawsFrom, Engine};
+use super::distributed::{self, DistributedOptions};
 use crate::error::Result;
 use crate::family::log_joint;
-use crate::model::{Alpha, Choice, Model, ModelOptions, choose, priors};
-use crate::node::{Consolidation, CoordinatorOptions, Schedule};
+use crate::model::{Choice, Model, ModelOptions, choose, priors};
+use crate::node::CoordinatorOptions;
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use crate::survey::Survey;
@@ -211,29 +211,13 @@ impl Sample {
                 Ok(())
             }
         }
-        let options = DistributedOptions {
-            coordinator: CoordinatorOptions {
-                n_workers: 1,
-                model: model.clone(),
-                alpha: Alpha::Auto,
-                consolidation: Consolidation::Progressive,
-                splits: true,
-                schedule: Schedule::Sync,
-                cycles: Cycles::Fixed(CYCLES),
-                n_kept: 0,
-                seed: 0,
-                chain: 0,
-                sweeps_per_cycle: 1,
-                shows_labels: false,
-                kernel: Some(self.kernel),
-                has_start: false,
-            },
-            draws: None,
-            engine: Engine::Threads(1),
-            start: None,
-            draws_from: DrawsFrom::Fast,
-            time_limit: None,
+        let coordinator = CoordinatorOptions {
+            model: model.clone(),
+            cycles: Cycles::Fixed(CYCLES),
+            kernel: Some(self.kernel),
+            ..CoordinatorOptions::default()
         };
+        let options = DistributedOptions { coordinator, ..DistributedOptions::default() };
         let shards = std::slice::from_ref(&self.rows);
         distributed::run(shards, &options, None, &mut Nobody).map(|(outcome, _)| outcome)
     }
