@@ -37,6 +37,7 @@ fn stormy(n_workers: u32, n_cycles: u64, rng: &mut Stream) -> Simulation {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "how far a long life has come is read by people")]
 fn live(n_workers: u32, n_cycles: u64) {
     let mut rng = Seed::new(5).stream(Role::Observer, 0, 0);
     let simulation = stormy(n_workers, n_cycles, &mut rng);
