@@ -71,7 +71,9 @@ pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kern
             !is_rival || FEWEST_ROWS_OF_A_RIVAL * contender.best.n_components <= n_sampled
         };
         let best = contenders.iter().find(is_believed).unwrap_or(&contenders[0]);
-        if best.can_tell(n_sampled) || n_sampled == rows.n_rows() || n_rows >= LARGEST_SAMPLE {
+        // documents have few rows a component in a sample of any size
+        let can_grow = n_sampled < rows.n_rows() && n_rows < LARGEST_SAMPLE && !rows.is_counts();
+        if best.can_tell(n_sampled) || !can_grow {
             return best.told(n_sampled, survey, options);
         }
         let least = contenders[0].best.log_joint - BEHIND * n_sampled as f64;
