@@ -212,7 +212,10 @@ pub(crate) fn create_run_dir(output: &OutputArgs, name: &str) -> Result<RunDir> 
 
 /// The family and its priors in words; what the user left out is marked as chosen.
 pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
-    let family = if options.family.is_none() { " (chosen for this kind of rows)" } else { "" };
+    let names = ["sigma", "sigma0", "nu0", "psi0", "a0", "b0", "tau"];
+    let is_said =
+        options.family.is_some() || options.covariance.is_some() || names.iter().any(|name| options.gives(name));
+    let family = if is_said { "" } else { " (chosen for this kind of rows)" };
     let mut text = format!("model: {}{family}", model.described().name());
     for (name, value) in model.described().priors() {
         let chosen = if options.gives(name) { "" } else { " (from the data)" };

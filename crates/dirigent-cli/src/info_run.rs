@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use dirigent::model::Model;
 use dirigent::{InputError, Result};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::console::Console;
@@ -70,10 +72,18 @@ fn describe(record: &Value) -> String {
         Some(status) => status,
         None => "unknown",
     };
-    let told = TOLD.iter().filter_map(|(name, pointer)| Some((*name, plain(record.pointer(pointer)?)?)));
+    let told = TOLD.iter().filter_map(|(name, pointer)| {
+        let value = if *name == "family" { family(&record["model"]) } else { None };
+        Some((*name, value.or_else(|| plain(record.pointer(pointer)?))?))
+    });
     let warnings = record["warnings"].as_array().into_iter().flatten().filter_map(plain).map(|text| ("warning", text));
     let lines = std::iter::once(("status", status.to_owned())).chain(told).chain(warnings);
     lines.map(|(name, value)| format!("{name:16} {value}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The family as `fit` calls it; nothing for a model of another version.
+fn family(model: &Value) -> Option<String> {
+    Some(Model::deserialize(model).ok()?.described().name().to_owned())
 }
 
 /// A value without quotes; nothing for null.

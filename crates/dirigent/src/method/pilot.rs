@@ -179,7 +179,7 @@ impl Contender {
         }
         let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
         choices.extend(by_rule);
-        choices.extend(priors::told(&model, &format!("of {} tried, {of_sample}", self.candidates.len())));
+        choices.extend(priors::told(&model, &options, &format!("of {} tried, {of_sample}", self.candidates.len())));
         Ok(Pilot { options, model, choices })
     }
 }

@@ -323,9 +323,22 @@ fn has_normals(family: &Columns) -> bool {
         && family.columns.iter().any(|column| matches!(column.law, ColumnLaw::Normal { .. }))
 }
 
-/// What of a model's prior can be learnt, as it is.
-pub fn told(model: &Model, why: &str) -> Vec<Choice> {
-    let names = ["nu0", "psi0", "a0", "b0", "tau", "sigma", "sigma0", "gamma"];
+/// What was learnt of a model's prior.
+pub fn told(model: &Model, options: &ModelOptions, why: &str) -> Vec<Choice> {
+    let tell = |name: &str, value: f64| Choice::new(name, &format!("{value:.4}"), why);
+    let names: &[&str] = match model {
+        Model::GaussianFixed(_) => &["sigma", "sigma0"],
+        Model::GaussianFull(_) => &["nu0", "psi0"],
+        Model::Columns(family) if family.kind == ColumnsKind::Diagonal => &["a0", "b0"],
+        Model::Columns(_) => &[],
+        Model::Multinomial(_) => &["gamma"],
+        Model::VonMisesFisher(_) => &["tau"],
+    };
     let priors = model.described().priors().into_iter().filter(|(name, _)| names.contains(name));
-    priors.map(|(name, value)| Choice::new(name, &format!("{value:.4}"), why)).collect()
+    let learnt = priors.map(|(name, value)| tell(name, value));
+    // in a mixed table other columns have an a0 and a b0 of their own
+    let of_columns = options.width.filter(|_| names.is_empty()).map(|Width { strength, share }| {
+        [tell("a0 (gaussian)", strength), tell("b0 (gaussian, of each column's variance)", share * strength)]
+    });
+    learnt.chain(of_columns.into_iter().flatten()).collect()
 }
