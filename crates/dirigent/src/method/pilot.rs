@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn the_unit_does_not_matter() {
         let width = |unit: f64| {
-            let cells = cells(600, 2, 5, |_, _| 1.0).into_iter().map(|cell| unit * cell).collect();
+            let cells = cells(6000, 2, 5, |_, _| 1.0).into_iter().map(|cell| unit * cell).collect();
             let rows = Shard::of_table(Table::from_f64(2, cells));
             learnt(&rows, &ModelOptions::default()).options.noise_sd.map(|sd| sd / unit)
         };

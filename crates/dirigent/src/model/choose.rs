@@ -11,6 +11,8 @@ pub const MOST_FULL_COLUMNS: usize = 32;
 /// ever change decide.
 const MOST_RIVAL_COLUMNS: usize = 64;
 const ROWS_A_FULL_COLUMN: u64 = 200;
+/// With fewer rows there are no rivals: such fits end with exact sweeps, in which a width that is a little too narrow shows as a small cluster more.
+const FEWEST_ROWS_FOR_RIVALS: u64 = 5_000;
 /// Columns are of one scale if the standard deviation of none is more than so many times that of another.
 const ONE_SCALE: f64 = 4.0;
 
@@ -150,7 +152,8 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
 pub fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
     let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
     let is_gaussian = family(options, survey).is_ok_and(|(family, _)| family == FamilyName::Gaussian);
-    if !is_open || !is_gaussian || missing(survey).next().is_some() {
+    let are_few = survey.n_rows < FEWEST_ROWS_FOR_RIVALS;
+    if are_few || !is_open || !is_gaussian || missing(survey).next().is_some() {
         return Vec::new();
     }
     let n_columns = survey.n_columns;
