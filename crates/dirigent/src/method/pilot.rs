@@ -72,8 +72,9 @@ pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kern
         };
         let best = contenders.iter().find(is_believed).unwrap_or(&contenders[0]);
         // documents have few rows a component in a sample of any size
-        let can_grow = n_sampled < rows.n_rows() && n_rows < LARGEST_SAMPLE && !rows.is_counts();
-        if best.can_tell(n_sampled) || !can_grow {
+        let largest = if rows.is_counts() { SAMPLE * GROWTH } else { LARGEST_SAMPLE };
+        let can_grow = n_sampled < rows.n_rows() && n_rows < largest;
+        if contenders[0].can_tell(n_sampled) || !can_grow {
             return best.told(n_sampled, survey, options);
         }
         let least = contenders[0].best.log_joint - BEHIND * n_sampled as f64;
