@@ -3,11 +3,10 @@
 mod common;
 
 use common::shard_of;
-use dirigent::Result;
 use dirigent::family::{GaussianFixed, Multinomial, OwnedRow};
 use dirigent::io::synthetic::MixtureLaw;
 use dirigent::io::{FittedColumns, Selection};
-use dirigent::method::cgs::{CgsOptions, Observer, Outcome};
+use dirigent::method::cgs::{CgsOptions, Outcome};
 use dirigent::method::distributed::{DistributedOptions, Engine};
 use dirigent::method::{MethodOptions, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
@@ -19,18 +18,6 @@ use dirigent::rows::Shard;
 use dirigent::run_dir::FittedModel;
 use dirigent::stats::{Stats, Sums};
 use dirigent::sweep::Kernel;
-use dirigent::trace::CycleInfo;
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// A fit by one chain, and one by five workers.
 fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
@@ -50,7 +37,7 @@ fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
         MethodOptions::Distributed(DistributedOptions { coordinator, engine, ..DistributedOptions::default() });
     [cgs, dirigent].map(|options| {
         let model = Model::resolve(model, &options.survey(rows)).unwrap();
-        let (outcome, _) = run(rows, &model, &options, None, &mut Nobody).unwrap();
+        let (outcome, _) = run(rows, &model, &options, None, &mut ()).unwrap();
         (model, outcome)
     })
 }

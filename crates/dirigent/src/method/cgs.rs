@@ -117,6 +117,16 @@ pub trait Observer {
     }
 }
 
+/// Nobody watches: only the outcome counts.
+impl Observer for () {
+    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
+        Ok(())
+    }
+    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// What a run leaves behind. Components are numbered by falling size of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {

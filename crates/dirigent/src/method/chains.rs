@@ -97,29 +97,17 @@ impl Earlier {
 /// Runs `n_chains` chains, at least one, over all rows.
 ///
 /// ```
-/// use dirigent::Result;
-/// use dirigent::method::cgs::{CgsOptions, Observer};
+/// use dirigent::method::cgs::CgsOptions;
 /// use dirigent::method::{MethodOptions, chains};
 /// use dirigent::model::{Model, ModelOptions};
 /// use dirigent::posterior::horizon::Cycles;
 /// use dirigent::rows::{Shard, Table};
-/// use dirigent::trace::CycleInfo;
-///
-/// struct Nobody;
-/// impl Observer for Nobody {
-///     fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-///         Ok(())
-///     }
-///     fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-///         Ok(())
-///     }
-/// }
 ///
 /// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 0.3, 9.0, 9.1]));
 /// let options = MethodOptions::Cgs(CgsOptions { cycles: Cycles::Fixed(40), ..CgsOptions::default() });
 /// let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
 /// let model = Model::resolve(&model_options, &options.survey(&rows))?;
-/// let outcome = chains::run(&rows, &model, &options, 3, None, &mut Nobody)?;
+/// let outcome = chains::run(&rows, &model, &options, 3, None, &mut ())?;
 /// assert_eq!(outcome.best.labels, [0, 0, 0, 0, 1, 1]);
 /// assert_eq!(outcome.diagnostics.unwrap().chains.len(), 3);
 /// # Ok::<(), dirigent::Error>(())

@@ -284,24 +284,12 @@ mod tests {
     use crate::message::codec::encode;
     use crate::rows::Table;
 
-    struct Nobody;
-
-    impl Observer for Nobody {
-        fn on_cycle(&mut self, _: &CycleInfo) -> Result<()> {
-            Ok(())
-        }
-
-        fn on_draw(&mut self, _: &[u32]) -> Result<()> {
-            Ok(())
-        }
-    }
-
     #[test]
     fn labels_that_a_worker_cannot_show_are_refused_and_change_nothing() {
         let shard = |n_rows: usize| Shard::of_table(Table::from_f64(1, vec![0.0; n_rows]));
         let watching = Watching { chain: 0, draws: None, time_limit: None, shows_labels: true };
-        let mut nobody = Nobody;
-        let mut collector = Collector::new(&[shard(2), shard(3)], watching, None, &mut nobody);
+        let nobody = &mut ();
+        let mut collector = Collector::new(&[shard(2), shard(3)], watching, None, nobody);
         let id = ComponentId { epoch: 0, number: 1 };
         let shown = |labels: &[u32], assignments: Option<(&[u32], &[f32])>| ShownLabels {
             cycle: 1,

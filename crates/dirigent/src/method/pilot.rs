@@ -5,7 +5,7 @@
 //! components most probable is taken, and that is done once more with it. Where columns are of one scale, clusters of one width compete with those that have
 //! a shape each, by the same measure. The sample is every n-th row, the seed always the same: what is learnt depends on the rows and on nothing else.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::distributed::{self, DistributedOptions};
 use crate::error::Result;
 use crate::family::log_joint;
@@ -15,7 +15,6 @@ use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::{Kernel, reference_sampler};
-use crate::trace::CycleInfo;
 
 /// Rows of the first sample, at most about twice as many.
 const SAMPLE: usize = 2000;
@@ -205,15 +204,6 @@ impl Sample {
     }
 
     fn fit(&self, model: &ModelOptions) -> Result<Outcome> {
-        struct Nobody;
-        impl Observer for Nobody {
-            fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-                Ok(())
-            }
-            fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-                Ok(())
-            }
-        }
         let coordinator = CoordinatorOptions {
             model: model.clone(),
             cycles: Cycles::Fixed(CYCLES),
@@ -222,7 +212,7 @@ impl Sample {
         };
         let options = DistributedOptions { coordinator, ..DistributedOptions::default() };
         let shards = std::slice::from_ref(&self.rows);
-        distributed::run(shards, &options, None, &mut Nobody).map(|(outcome, _)| outcome)
+        distributed::run(shards, &options, None, &mut ()).map(|(outcome, _)| outcome)
     }
 }
 

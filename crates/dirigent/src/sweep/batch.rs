@@ -54,6 +54,12 @@ pub(crate) trait Scorer: Send {
     /// The log-predictive of the row under an empty component.
     fn log_weight_new(&self, in_batch: usize) -> f64;
 
+    /// No less than [`Scorer::log_weight_new`], where that is cheaper to know.
+    #[inline(always)]
+    fn log_weight_new_at_most(&self, in_batch: usize) -> f64 {
+        self.log_weight_new(in_batch)
+    }
+
     /// What the log-weights of a row leave out because all of them have it: with it they are logs of n_k · predictive_k.
     fn log_left_out(&self, row: Row<'_>, in_batch: usize) -> f64 {
         self.family().log_predictive(row, &self.family().empty_stats()) - self.log_weight_new(in_batch)
@@ -275,14 +281,18 @@ fn take_row<A: Arithmetic, S: Scorer>(
     info: &mut SweepInfo,
 ) {
     let own = *label;
-    let log_weight_own = buffers.refresh(scorer, in_batch, own);
-    let log_weight_new = log_alpha + scorer.log_weight_new(in_batch);
+    let (log_weight_own, uniform) = (buffers.refresh(scorer, in_batch, own), rng.uniform());
     let scores = &buffers.scores[in_batch * buffers.n_vectors..(in_batch + 1) * buffers.n_vectors];
+    let log_new_at_most = log_alpha + scorer.log_weight_new_at_most(in_batch);
+    if Draw::surely_stays::<A>(scores, log_weight_own, log_new_at_most, uniform) {
+        return;
+    }
+    let log_weight_new = log_alpha + scorer.log_weight_new(in_batch);
     buffers.draw.weigh::<A>(scores, log_weight_own, log_weight_new);
     if let Some(share) = scorer.refine_above() {
         buffers.draw.refine(share, |slot| scorer.log_weight(in_batch, slot));
     }
-    let choice = buffers.draw.pick(rng.uniform());
+    let choice = buffers.draw.pick(uniform);
     if choice == Choice::Own {
         return;
     }

@@ -45,6 +45,22 @@ impl Draw {
         }
     }
 
+    /// Whether `uniform` would draw the row's own component, however the weight of the others is spread: told from the largest alone, with one exponential
+    /// instead of one a slot. `log_new` may be a bound from above. Where it says no, nothing is decided.
+    #[inline(always)]
+    pub(crate) fn surely_stays<A: Arithmetic>(
+        log_weights: &[[f32; LANES]],
+        log_own: f64,
+        log_new: f64,
+        uniform: f64,
+    ) -> bool {
+        // twice what they can weigh: singles are rounded
+        let n_others = (2 * (log_weights.len() * LANES + 1)) as f64;
+        let largest = f64::from(largest(log_weights)).max(log_new);
+        let others = n_others * f64::from(exp::<A>((largest - log_own) as f32));
+        log_own > f64::NEG_INFINITY && uniform * (1.0 + others) < 1.0
+    }
+
     /// Turns log-weights into weights. The row's own slot has no weight among the slots.
     ///
     /// Weights are relative to the row's own component: it was drawn there, so that is seldom far from the largest, and a search for
@@ -99,7 +115,7 @@ impl Draw {
     pub(crate) fn refine(&mut self, share: f64, log_weight: impl Fn(usize) -> f64) {
         let threshold = (share * self.total) as f32;
         for block in 0..self.block_sums.len() {
-            if self.block_sums[block].iter().any(|&sum| sum > threshold) {
+            if largest(&self.block_sums[block..=block]) > threshold {
                 self.refine_block(block, threshold, &log_weight);
             }
         }
@@ -211,5 +227,41 @@ fn largest(log_weights: &[[f32; LANES]]) -> f32 {
             lanes[lane] = if logs[lane] > lanes[lane] { logs[lane] } else { lanes[lane] };
         }
     }
-    lanes.into_iter().fold(f32::NEG_INFINITY, f32::max)
+    let mut n = LANES / 2;
+    while n > 0 {
+        for ix in 0..n {
+            lanes[ix] = if lanes[ix + n] > lanes[ix] { lanes[ix + n] } else { lanes[ix] };
+        }
+        n /= 2;
+    }
+    lanes[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Fused;
+    use super::*;
+    use crate::rng::{Role, Seed};
+
+    #[test]
+    fn a_row_that_surely_stays_is_one_that_would_have_been_drawn_to_stay() {
+        let mut rng = Seed::new(5).stream(Role::Observer, 0, 0);
+        let (mut draw, mut n_sure) = (Draw::default(), 0);
+        draw.resize(3);
+        for _ in 0..20_000 {
+            let spread = 10.0 * rng.uniform();
+            let mut some = || (spread * rng.normal() - 6.0) as f32;
+            let log_weights: Vec<[f32; LANES]> = (0..3).map(|_| [(); LANES].map(|()| some())).collect();
+            let (log_own, log_new) = (f64::from(some()) + 8.0, f64::from(some()));
+            let uniform = rng.uniform();
+            if Draw::surely_stays::<Fused>(&log_weights, log_own, log_new, uniform) {
+                n_sure += 1;
+                draw.weigh::<Fused>(&log_weights, log_own, log_new);
+                assert_eq!(draw.pick(uniform), Choice::Own);
+            }
+        }
+        assert!((1_000..19_000).contains(&n_sure), "{n_sure} of 20,000 rows");
+        let nowhere = [[f32::NEG_INFINITY; LANES]; 3];
+        assert!(!Draw::surely_stays::<Fused>(&nowhere, f64::NEG_INFINITY, 0.0, 0.0), "a row without a component stays");
+    }
 }

@@ -169,6 +169,12 @@ impl<const D: usize> Scorer for FullNarrowScorer<D> {
     }
 
     #[inline(always)]
+    fn log_weight_new_at_most(&self, _in_batch: usize) -> f64 {
+        let (at_the_mean, _, _) = self.empty.weigh(&self.shared);
+        at_the_mean
+    }
+
+    #[inline(always)]
     fn log_left_out(&self, _row: Row<'_>, _in_batch: usize) -> f64 {
         self.shared.log_unit
     }

@@ -70,9 +70,9 @@ impl LengthTable {
     }
 }
 
-/// The polynomial beyond L ln z.
+/// A series in 1/z, without its constant: what lies beyond L ln z.
 #[inline(always)]
-pub(super) fn evaluate(coefficients: &[f64; TERMS], inverse_z: f64) -> f64 {
+pub(super) fn evaluate<const TERMS: usize>(coefficients: &[f64; TERMS], inverse_z: f64) -> f64 {
     let mut value = 0.0;
     for coefficient in coefficients.iter().rev() {
         value = (value + coefficient) * inverse_z;

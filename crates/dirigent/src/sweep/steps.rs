@@ -2,6 +2,7 @@
 //!
 //! With the c words taken out the sum runs over z−1, …, z−c instead, and its series has S'_p = Σ_{j≤c} j^p and no change of sign.
 
+use super::length_table::evaluate;
 use super::rising::Rising;
 
 /// Terms of the series.
@@ -77,16 +78,6 @@ impl Step {
         let bound = count as f64 * libm::log(smallest) + evaluate(&rising, 1.0 / smallest) + 0.5;
         Self { largest_inverse: 1.0 / smallest, bound, rising, falling }
     }
-}
-
-/// A series in 1/z.
-#[inline(always)]
-pub(super) fn evaluate(coefficients: &[f64; TERMS], inverse_z: f64) -> f64 {
-    let mut value = 0.0;
-    for coefficient in coefficients.iter().rev() {
-        value = (value + coefficient) * inverse_z;
-    }
-    value
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 
 use super::document::Document;
 use super::kernel::log;
-use super::steps::{Step, evaluate};
+use super::length_table::evaluate;
+use super::steps::Step;
 use super::word_table::WordTable;
 
 /// Slots that are summed together.
