@@ -6,6 +6,7 @@
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 
 use super::progressive::ConsolidateInfo;
+use super::ratio::Room;
 use super::{MergeRatio, PieceKey, Pool, Weighed};
 use crate::family::Conjugate;
 use crate::stats::Stats;
@@ -29,15 +30,16 @@ pub fn absorb(pool: &mut Pool, births: Vec<(PieceKey, Stats)>, family: &dyn Conj
 
 /// Returns how many were merged.
 fn absorb_of_worker(pool: &mut Pool, births: Vec<(PieceKey, Weighed)>, ratio: &MergeRatio<'_>) -> u64 {
-    let (mut ids, mut gains) = (Vec::new(), vec![Gains::new(); births.len()]);
+    let (mut ids, mut gains, mut room) = (Vec::new(), vec![Gains::new(); births.len()], Room::default());
     for (id, total) in pool.live() {
-        let total = ratio.spread(total);
-        for ((_, birth), gains) in births.iter().zip(&mut gains) {
-            let log_ratio = ratio.log(&total, birth);
-            if log_ratio > 0.0 {
-                gains.push((ids.len(), log_ratio));
+        ratio.with_spread(total, &mut room, |total| {
+            for ((_, birth), gains) in births.iter().zip(&mut gains) {
+                let log_ratio = ratio.log(total, birth);
+                if log_ratio > 0.0 {
+                    gains.push((ids.len(), log_ratio));
+                }
             }
-        }
+        });
         ids.push(id);
     }
     let mut n_merged = 0;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::ratio::Room;
 use super::sketches::Sketches;
 use super::{MergeRatio, PieceKey, Pool, Weighed};
 use crate::family::Conjugate;
@@ -52,13 +53,13 @@ pub fn absorb(
     let ratio = MergeRatio::new(family, alpha);
     let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };
     let weigh = |(key, stats)| Birth { key, set: Weighed::new(family, stats), log_weights: Vec::new() };
-    let mut births = births.into_iter().map(weigh);
+    let (mut births, mut room) = (births.into_iter().map(weigh), Room::default());
     loop {
         let batch: VecDeque<Birth> = births.by_ref().take(BATCH).collect();
         if batch.is_empty() {
             return info;
         }
-        info.merges += absorb_batch(pool, batch, &ratio, rng);
+        info.merges += absorb_batch(pool, batch, &ratio, &mut room, rng);
     }
 }
 
@@ -104,10 +105,16 @@ pub fn absorb_near(
 }
 
 /// One by one, but a component is laid out once for the ratios with all of them. Returns how many were merged.
-fn absorb_batch(pool: &mut Pool, mut batch: VecDeque<Birth>, ratio: &MergeRatio<'_>, rng: &mut Stream) -> u64 {
+fn absorb_batch(
+    pool: &mut Pool,
+    mut batch: VecDeque<Birth>,
+    ratio: &MergeRatio<'_>,
+    room: &mut Room,
+    rng: &mut Stream,
+) -> u64 {
     let (mut ids, mut n_merged) = (Vec::new(), 0);
     for (id, total) in pool.live() {
-        set_ratios(&mut batch, ids.len(), total, ratio);
+        set_ratios(&mut batch, ids.len(), total, ratio, room);
         ids.push(id);
     }
     while let Some(Birth { key, set, mut log_weights }) = batch.pop_front() {
@@ -120,16 +127,23 @@ fn absorb_batch(pool: &mut Pool, mut batch: VecDeque<Birth>, ratio: &MergeRatio<
         }
         pool.enter(key, Some(set.stats), ids[choice]);
         pool.settle(ratio.family);
-        set_ratios(&mut batch, choice, pool.total(ids[choice]).expect("it has rows"), ratio);
+        set_ratios(&mut batch, choice, pool.total(ids[choice]).expect("it has rows"), ratio, room);
     }
     n_merged
 }
 
 /// Sets log ρ of all births with one component, which may be a new one.
-fn set_ratios(batch: &mut VecDeque<Birth>, component_ix: usize, total: &Weighed, ratio: &MergeRatio<'_>) {
-    let total = ratio.spread(total);
-    for birth in batch {
-        birth.log_weights.resize(birth.log_weights.len().max(component_ix + 1), 0.0);
-        birth.log_weights[component_ix] = ratio.log(&total, &birth.set);
-    }
+fn set_ratios(
+    batch: &mut VecDeque<Birth>,
+    component_ix: usize,
+    total: &Weighed,
+    ratio: &MergeRatio<'_>,
+    room: &mut Room,
+) {
+    ratio.with_spread(total, room, |total| {
+        for birth in batch {
+            birth.log_weights.resize(birth.log_weights.len().max(component_ix + 1), 0.0);
+            birth.log_weights[component_ix] = ratio.log(total, &birth.set);
+        }
+    });
 }

@@ -63,6 +63,21 @@ impl<'a> MergeRatio<'a> {
         }
     }
 
+    /// Lends a set laid out like that, in `room`: for many sets one after another, of which each has few of the words.
+    pub fn with_spread<T>(&self, set: &Weighed, room: &mut Room, use_it: impl FnOnce(&Weighed) -> T) -> T {
+        if matches!(set.stats.sums, Sums::Dense(_)) {
+            return use_it(set);
+        }
+        let mut stats = room.0.take().unwrap_or_else(|| self.family.empty_stats());
+        stats.add(&set.stats);
+        let mut spread = Weighed { stats, ..*set };
+        let result = use_it(&spread);
+        // whole numbers: nothing is left behind
+        spread.stats.subtract(&set.stats);
+        room.0 = Some(spread.stats);
+        result
+    }
+
     /// Puts B into A, given log ρ(A, B), from which b(A∪B) follows.
     pub fn join(&self, a: &mut Weighed, b: &Weighed, log_ratio: f64) {
         a.stats.add(&b.stats);
@@ -72,6 +87,10 @@ impl<'a> MergeRatio<'a> {
         a.log_gamma_count = log_gamma_both;
     }
 }
+
+/// Where sets are laid out one after another, with every word in its place.
+#[derive(Debug, Default)]
+pub struct Room(Option<Stats>);
 
 /// log ρ(A, B) of a single pair: above 0, where the two are more probable as one.
 ///

@@ -10,8 +10,9 @@ use crate::family::Conjugate;
 use crate::halves::Half;
 use crate::rng::Stream;
 
-/// Cycles that halves are kept for at least: one to cut, the others to draw.
-const SHORTEST_TRIAL: u32 = 3;
+/// Cycles that halves are kept for at least: one to cut, the others to draw. A component that was tried in vain is tried for fewer.
+const SHORTEST_FIRST_TRIAL: u32 = 3;
+const SHORTEST_TRIAL: u32 = 2;
 /// A trial goes on while log ρ is below this part of what it was a cycle before.
 const PROGRESS: f64 = 0.9;
 /// Cycles of the first rest and of the longest; each is so many times longer than the one before.
@@ -81,7 +82,8 @@ fn after_a_cycle(trial: Trial, log_ratio: Option<f64>) -> Trial {
             (Some(before), Some(now)) => now < PROGRESS * before,
             _ => false,
         };
-        let is_over = age >= SHORTEST_TRIAL && !makes_progress;
+        let shortest = if trial.n_failures == 0 { SHORTEST_FIRST_TRIAL } else { SHORTEST_TRIAL };
+        let is_over = age >= shortest && !makes_progress;
         let n_failures = trial.n_failures + u32::from(is_over);
         return Trial { is_on: !is_over, age: if is_over { 0 } else { age }, n_failures, log_ratio, ..trial };
     }
@@ -122,7 +124,8 @@ mod tests {
         let lengths: Vec<(bool, usize)> = on.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
         let rests: Vec<usize> = lengths.iter().filter(|(is_on, _)| !is_on).map(|(_, length)| *length).collect();
         assert_eq!(rests[..4], [2, 8, 32, 32]);
-        assert!(lengths[..8].iter().filter(|(is_on, _)| *is_on).all(|(_, length)| *length == 3));
+        let trials: Vec<usize> = lengths.iter().filter(|(is_on, _)| *is_on).map(|(_, length)| *length).collect();
+        assert_eq!(trials[..4], [3, 2, 2, 2]);
     }
 
     #[test]

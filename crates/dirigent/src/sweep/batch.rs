@@ -102,6 +102,8 @@ pub(crate) struct Batched<S> {
     kernel: Kernel,
     buffers: Buffers,
     interrupt: Interrupt,
+    /// What labels may point at while the scorer holds nothing.
+    n_slots_before_rest: usize,
 }
 
 /// Reused from batch to batch: the sweep allocates nothing.
@@ -126,7 +128,12 @@ impl<S: Scorer> Batched<S> {
         let labels = vec![UNASSIGNED; shard.n_rows()];
         let halves = RowHalves::new(labels.len());
         let interrupt = Interrupt::new();
-        Self { scorer, shard, labels, halves, kernel, buffers: Buffers::default(), interrupt }
+        let buffers = Buffers::default();
+        Self { scorer, shard, labels, halves, kernel, buffers, interrupt, n_slots_before_rest: 0 }
+    }
+
+    fn n_slots(&self) -> usize {
+        self.scorer.counts().len().max(self.n_slots_before_rest)
     }
 
     /// Makes one row the current batch.
@@ -421,8 +428,16 @@ impl<S: Scorer> Sampler for Batched<S> {
 
     fn load(&mut self, components: &[Stats]) {
         self.scorer.load(components);
+        self.scorer.load_halves(&[]);
         self.halves.load(Vec::new());
         self.buffers.n_loaded = components.len();
+        self.n_slots_before_rest = 0;
+    }
+
+    fn rest(&mut self) {
+        self.n_slots_before_rest = self.n_slots();
+        self.scorer.load(&[]);
+        self.scorer.load_halves(&[]);
     }
 
     fn load_halves(&mut self, halves: Vec<LocalHalves>) {
@@ -441,12 +456,12 @@ impl<S: Scorer> Sampler for Batched<S> {
     }
 
     fn contributions(&self) -> Vec<Stats> {
-        reference::contributions(self.scorer.family(), &self.shard, &self.labels, self.scorer.counts().len())
+        reference::contributions(self.scorer.family(), &self.shard, &self.labels, self.n_slots())
     }
 
     fn half_contributions(&self) -> Vec<[Stats; 2]> {
-        let n_slots = self.scorer.counts().len();
-        reference::half_contributions(self.scorer.family(), &self.shard, &self.labels, &self.halves.labels, n_slots)
+        let (family, halves) = (self.scorer.family(), &self.halves.labels);
+        reference::half_contributions(family, &self.shard, &self.labels, halves, self.n_slots())
     }
 
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {

@@ -95,6 +95,9 @@ pub trait Sampler: Send {
     /// keeps its component until the next load: births take other slots, even when it has lost all its rows.
     fn load(&mut self, components: &[Stats]);
 
+    /// Gives back the memory of the local version, which is of no use until the next load: many workers of one process need not all hold theirs.
+    fn rest(&mut self) {}
+
     /// Loads what is known of the halves of the loaded slots, one for each; without it there are none.
     fn load_halves(&mut self, halves: Vec<LocalHalves>);
 

@@ -116,8 +116,11 @@ fn log_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats) -> f64 {
     libm::log(stats.count as f64) + family.log_predictive(row, stats)
 }
 
-/// The statistics of a shard's rows by label, in row order.
+/// The statistics of a shard's rows by label, in row order; sparse where they are counts, as they travel.
 pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slots: usize) -> Vec<Stats> {
+    if family.has_counts() {
+        return sparse_sums(family, shard, labels.iter().map(|&label| label as usize), n_slots);
+    }
     let mut stats = vec![family.empty_stats(); n_slots];
     for_rows(family, labels, n_slots, |row_ix| {
         if labels[row_ix] != UNASSIGNED {
@@ -132,12 +135,28 @@ const LONG_SUMS: usize = 2048;
 
 /// Sees all rows in an order good for adding up: each component's in their own order, so that its sums are the same to the last bit.
 fn for_rows<F: Family>(family: &F, labels: &[u32], n_slots: usize, see: impl FnMut(usize)) {
-    if family.stats_len() <= LONG_SUMS || family.has_counts() || n_slots < 2 {
+    if family.stats_len() <= LONG_SUMS || n_slots < 2 {
         return (0..labels.len()).for_each(see);
     }
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|row_ix| labels[*row_ix]);
     order.into_iter().for_each(see);
+}
+
+/// The statistics of sets of documents, of which `sets` names that of each row (one beyond the last is none), only what is not zero held. One set after another:
+/// all of them with every word would be gigabytes.
+fn sparse_sums<F: Family>(family: &F, shard: &Shard, sets: impl Iterator<Item = usize>, n_sets: usize) -> Vec<Stats> {
+    let mut rows: Vec<(usize, usize)> = sets.enumerate().map(|(row_ix, set)| (set, row_ix)).collect();
+    rows.retain(|(set, _)| *set < n_sets);
+    rows.sort_unstable();
+    let (mut stats, mut sums) = (vec![Stats::empty_counts(); n_sets], family.empty_stats());
+    for of_set in rows.chunk_by(|a, b| a.0 == b.0) {
+        of_set.iter().for_each(|(_, row_ix)| family.add_row(shard.row(*row_ix), &mut sums));
+        stats[of_set[0].0] = sums.to_sparse();
+        // whole numbers: nothing is left behind
+        of_set.iter().for_each(|(_, row_ix)| family.remove_row(shard.row(*row_ix), &mut sums));
+    }
+    stats
 }
 
 /// The same, the halves of each slot apart; rows that are in no half count as left.
@@ -148,6 +167,11 @@ pub fn half_contributions<F: Family>(
     halves: &[Option<Half>],
     n_slots: usize,
 ) -> Vec<[Stats; 2]> {
+    if family.has_counts() {
+        let set = |(&label, half): (&u32, &Option<Half>)| (label as usize).saturating_mul(2) + half.map_or(0, Half::ix);
+        let halves = sparse_sums(family, shard, labels.iter().zip(halves).map(set), 2 * n_slots);
+        return halves.as_chunks().0.to_vec();
+    }
     let mut stats: Vec<[Stats; 2]> = (0..n_slots).map(|_| [family.empty_stats(), family.empty_stats()]).collect();
     for_rows(family, labels, n_slots, |row_ix| {
         if labels[row_ix] != UNASSIGNED {

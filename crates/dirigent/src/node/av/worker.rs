@@ -143,12 +143,10 @@ impl Work {
         with_family!(&self.plan.model, family => rows.map(|row| family.log_base_measure(row)).sum())
     }
 
-    /// The statistics of its clusters, in the form they travel in.
+    /// The statistics of its clusters.
     fn contributions(&self) -> Vec<Stats> {
         let Held { rows, labels, ids, .. } = &self.held;
-        let stats = with_family!(&self.plan.model, family => contributions(family, rows, labels, ids.len()));
-        let has_counts = self.family().has_counts();
-        stats.into_iter().map(|stats| if has_counts { stats.to_sparse() } else { stats }).collect()
+        with_family!(&self.plan.model, family => contributions(family, rows, labels, ids.len()))
     }
 
     /// Brings the parts of clusters that the run begins with together: all workers draw the same worker for each.

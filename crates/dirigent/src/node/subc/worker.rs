@@ -164,10 +164,8 @@ impl Work {
         let stats = with_family!(&self.plan.model, family => {
             half_contributions(family, &self.shard, labels, &self.halves, n_slots)
         });
-        let has_counts = self.plan.model.conjugate().has_counts();
-        let travelling = |stats: Stats| if has_counts { stats.to_sparse() } else { stats };
-        let of_ids = self.ids.iter().zip(stats).filter(|(_, halves)| halves.iter().any(|half| half.count > 0));
-        of_ids.map(|(id, halves)| (*id, halves.map(travelling))).collect()
+        let of_ids = self.ids.iter().copied().zip(stats);
+        of_ids.filter(|(_, halves)| halves.iter().any(|half| half.count > 0)).collect()
     }
 
     /// Moves rows to where splits and merges have put them; the same labels, for what is to be drawn. Their halves are drawn afresh before

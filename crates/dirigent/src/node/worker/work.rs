@@ -157,16 +157,17 @@ impl Work {
             }
         }
         self.pushed = contributions;
+        self.sampler.rest();
         push
     }
 
-    /// The statistics of the shard's rows by slot, in the form they travel in.
+    /// The statistics of the shard's rows by slot.
     fn contributions(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = if self.generations.iter().any(Option::is_some) {
             let halves = self.sampler.half_contributions().into_iter().enumerate();
             halves.map(|(slot, halves)| self.part(slot, halves)).collect()
         } else {
-            self.sampler.contributions().into_iter().map(|stats| Part::Whole(self.travelling(stats))).collect()
+            self.sampler.contributions().into_iter().map(Part::Whole).collect()
         };
         let used = parts.iter().rposition(|part| part.count() > 0).map_or(0, |last| last + 1);
         parts.truncate(used.max(self.names.len()));
@@ -175,17 +176,12 @@ impl Work {
 
     fn part(&self, slot: usize, halves: [Stats; 2]) -> Part {
         match self.generations.get(slot).copied().flatten() {
-            Some(generation) => Part::Halved { generation, halves: halves.map(|stats| self.travelling(stats)) },
+            Some(generation) => Part::Halved { generation, halves },
             None => {
                 let [left, _] = halves;
-                Part::Whole(self.travelling(left))
+                Part::Whole(left)
             }
         }
-    }
-
-    /// Sparse, where statistics are counts.
-    fn travelling(&self, stats: Stats) -> Stats {
-        if self.plan.model.conjugate().has_counts() { stats.to_sparse() } else { stats }
     }
 
     /// Renames the slots by the reply and rebuilds the local version from the snapshot.
@@ -338,6 +334,7 @@ impl Work {
         slots.sort_by_key(|&slot| (std::cmp::Reverse(self.told[&ids[slot]].total.count), ids[slot]));
         let components: Vec<Stats> = slots.iter().map(|&slot| self.told[&ids[slot]].total.clone()).collect();
         let assignments = self.sampler.assign(&components);
+        self.sampler.rest();
         let labels = assignments.iter().map(|assignment| slots[assignment.label as usize] as u32).collect();
         (labels, assignments.iter().map(|assignment| assignment.certainty).collect())
     }
