@@ -22,7 +22,7 @@ const TRIALS: u64 = 10_000;
 const MOVES: u64 = 12;
 
 /// No share of a partition may be farther from its probability than this many standard errors: with some 50 partitions that are probable enough
-/// to be judged by, a false alarm in 6000, were the streams not seeded.
+/// to be judged by, a false alarm in 3000 a set, were the streams not seeded. Measured: 1.8 to 2.6; with a factor left out: 20 to 152.
 const BOUND: f64 = 4.5;
 
 /// What may be left out of the ratio.
@@ -223,7 +223,6 @@ fn moves_alone_leave_the_posterior_as_it_is_on_any_number_of_workers() {
     for (data, n_workers) in both.into_iter().chain([(mixed(), 2), (full(), 2), (directions(), 2)]) {
         let mut bench = Bench::new(data, n_workers, Slip::None);
         let error = bench.largest_error();
-        println!("{n_workers} workers: {error:.2}, accepted merges and splits {:?}", bench.n_accepted);
         assert!(error < BOUND, "{n_workers} workers: {error}");
         assert!(bench.n_accepted.iter().all(|&n| n > TRIALS / 4), "{:?}", bench.n_accepted);
     }
@@ -234,7 +233,6 @@ fn whoever_leaves_out_a_factor_of_the_ratio_is_found_out() {
     for data in [gaussian(), documents()] {
         for slip in [Slip::Density, Slip::Choice, Slip::Alpha, Slip::Target] {
             let error = Bench::new(data.clone(), 2, slip).largest_error();
-            println!("{slip:?}: {error:.2}");
             assert!(error > 1.5 * BOUND, "{slip:?}: {error}");
         }
     }
