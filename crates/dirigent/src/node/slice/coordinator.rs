@@ -123,25 +123,15 @@ impl SliceCoordinator {
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
             Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
-            Message::SlicePush(push) => {
-                let minted = (self.epoch, self.last_id);
-                let is_joining = push.joining.is_some();
-                self.on_said(stamp, is_joining, Said::Push(push), minted, out)
-            }
-            Message::SliceSides(sides) => self.on_said(stamp, false, Said::Sides(sides), (0, 0), out),
+            Message::SlicePush(push) => self.on_said(stamp, Said::Push(push), out),
+            Message::SliceSides(sides) => self.on_said(stamp, Said::Sides(sides), out),
             _ => Ok(()),
         }
     }
 
-    fn on_said(
-        &mut self,
-        stamp: Stamp,
-        is_joining: bool,
-        said: Said,
-        minted: (u32, u64),
-        out: &mut Outbox,
-    ) -> Result<()> {
-        let moving = self.moving.as_ref();
+    fn on_said(&mut self, stamp: Stamp, said: Said, out: &mut Outbox) -> Result<()> {
+        let is_joining = matches!(&said, Said::Push(push) if push.joining.is_some());
+        let (minted, moving) = ((self.epoch, self.last_id), self.moving.as_ref());
         let check = |said: &Said, heard: &Heard<'_>| match said {
             Said::Push(push) => check_push(stamp, push, heard, minted),
             Said::Sides(sides) => moving.map_or_else(
@@ -177,8 +167,9 @@ impl SliceCoordinator {
             return self.close_round(all, out);
         }
         for (stamp, said) in all {
+            let is_ready = is_ready(&said);
             match said {
-                Said::Push(push) if !is_ready(&Said::Push(push.clone())) => self.ask_again(stamp, &push, out),
+                Said::Push(push) if !is_ready => self.ask_again(stamp, &push, out),
                 said => self.gathering.put_back(stamp, said),
             }
         }

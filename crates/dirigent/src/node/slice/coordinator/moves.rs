@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Said, SliceCoordinator};
 use crate::consolidate::{ComponentId, ShardId, Weighed};
+use crate::error::Result;
 use crate::message::slice::{SharedReply, encode_move, encode_reply, encode_settlement};
 use crate::message::slice_move::{SliceMove, SliceSettlement, SliceSides};
 use crate::message::{Decoded, Stamp, require};
@@ -73,7 +74,7 @@ impl Moving {
 
 impl SliceCoordinator {
     /// Tries the next split or merge, if one is left to be tried; else the cycle is complete.
-    pub(super) fn go_on(&mut self, stamps: &[Stamp], out: &mut Outbox) -> crate::error::Result<()> {
+    pub(super) fn go_on(&mut self, stamps: &[Stamp], out: &mut Outbox) -> Result<()> {
         while let Some((step, mut rng)) = self.next_attempt() {
             let (attempt, next) = self.with_partition(|partition| Attempt::begin(partition, step, &mut rng));
             if self.act(attempt, next, rng, stamps, out) {
@@ -84,7 +85,7 @@ impl SliceCoordinator {
     }
 
     /// All workers have answered what they were asked.
-    pub(super) fn on_all_sides(&mut self, said: Vec<(Stamp, Said)>, out: &mut Outbox) -> crate::error::Result<()> {
+    pub(super) fn on_all_sides(&mut self, said: Vec<(Stamp, Said)>, out: &mut Outbox) -> Result<()> {
         let family = self.gathering.family();
         let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
         let (mut sides, mut log_probability) = ([empty(), empty()], 0.0);
