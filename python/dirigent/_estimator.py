@@ -64,8 +64,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         When the fit ends.
     random_state : int, RandomState or None
         The seed. The same seed gives the same labels, here and with the command.
-    chains, draws, thin, draws_from, point : optional
-        Independent chains, states to keep, and which partition `labels_` is.
+    chains, draws, thin, draws_from, split_merge, point : optional
+        Independent chains, states to keep and how they are drawn, and which partition `labels_` is.
     n_workers, n_jobs : int, optional
         Workers share the rows; threads (`n_jobs`) never change labels.
     engine, latency, bandwidth, straggler, crash, cores, row_cost, kernel : optional

@@ -53,6 +53,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         draws: int | None = None,
         thin: int | None = None,
         draws_from: str | None = None,
+        split_merge: int | None = None,
         point: str | None = None,
         n_workers: int | None = None,
         n_jobs: int | None = None,
@@ -106,6 +107,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         self.draws = draws
         self.thin = thin
         self.draws_from = draws_from
+        self.split_merge = split_merge
         self.point = point
         self.n_workers = n_workers
         self.n_jobs = n_jobs

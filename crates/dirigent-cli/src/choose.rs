@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{CgsOptions, Draws};
-use dirigent::method::distributed::{DistributedOptions, Engine};
+use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::rounds::RoundsOptions;
 use dirigent::method::{MethodOptions, default_workers};
 use dirigent::model::{Alpha, FamilyName, ModelOptions};
@@ -88,8 +88,22 @@ fn check_method(args: &FitArgs) -> Result<()> {
     }
     let has_merges = method.av_merges.is_some() && !method.is_av();
     refuse(has_merges, "--av-merges", "this method", "choose --method av")?;
+    // slicemr itself, or the draws of a slice sampler that follows another method
+    let has_slices = method.is_slicemr() || (!method.is_in_rounds() && !method.is_cgs() && draws_are_exact(args));
+    let with = "a run without exact draws on many workers";
+    let hint = "ask for --draws of dirigent, or for --method slicemr";
+    refuse(method.split_merge.is_some() && !has_slices, "--split-merge", with, hint)?;
     let with = "--method av, whose workers take rows with them that nobody else has";
     refuse(method.is_av() && !args.engine.crash.is_empty(), "--crash", with, "choose another --method")
+}
+
+/// What draws are states of.
+fn draws_from(args: &FitArgs) -> DrawsFrom {
+    args.run.draws_from.map_or(args.run.method.draws_from(), DrawsFromArg::library)
+}
+
+fn draws_are_exact(args: &FitArgs) -> bool {
+    args.run.draws.is_some() && draws_from(args) == DrawsFrom::Exact
 }
 
 /// What an engine cannot make use of.
@@ -155,8 +169,19 @@ pub(crate) fn method(
     if args.run.method.is_in_rounds() {
         let (model, shows_labels) = (model.clone(), false);
         let (n_kept, chain) = (0, 0);
-        let coordinator =
-            RoundsCoordinatorOptions { n_workers, model, alpha, cycles, n_kept, seed, chain, shows_labels, kernel };
+        let moves_per_cycle = args.run.method.split_merge.unwrap_or(0);
+        let coordinator = RoundsCoordinatorOptions {
+            n_workers,
+            model,
+            alpha,
+            cycles,
+            n_kept,
+            seed,
+            chain,
+            shows_labels,
+            kernel,
+            moves_per_cycle,
+        };
         let rounds = RoundsOptions { coordinator, draws, engine, start, time_limit };
         let merges = args.run.method.av_merges == Some(SwitchArg::On);
         return Ok(match &args.run.method {
@@ -165,7 +190,7 @@ pub(crate) fn method(
             _ => MethodOptions::Slice(rounds),
         });
     }
-    let draws_from = args.run.draws_from.map_or(args.run.method.draws_from(), DrawsFromArg::library);
+    let draws_from = draws_from(args);
     let coordinator = CoordinatorOptions {
         n_workers,
         model: model.clone(),
@@ -182,7 +207,16 @@ pub(crate) fn method(
         kernel,
         has_start: false,
     };
-    Ok(MethodOptions::Distributed(DistributedOptions { coordinator, draws, draws_from, engine, start, time_limit }))
+    let moves_per_cycle = args.run.method.split_merge;
+    Ok(MethodOptions::Distributed(DistributedOptions {
+        coordinator,
+        draws,
+        draws_from,
+        engine,
+        start,
+        time_limit,
+        moves_per_cycle,
+    }))
 }
 
 fn engine(args: &EngineArgs, threads: Option<u32>, seed: u64, n_workers: u32) -> Result<Engine> {

@@ -30,6 +30,10 @@ pub enum Role {
     SliceLabels = 6,
     /// A slice sampler's draw of α, weights and parameters.
     SliceWeights = 7,
+    /// The coordinator's part of a slice sampler's splits and merges.
+    SliceMoves = 10,
+    /// A worker's part of them: the side of each row.
+    SliceSides = 11,
 }
 
 /// The seed of a run, from which every stream is derived.

@@ -14,7 +14,7 @@ use crate::posterior::horizon::Ending;
 
 /// The first line of `trace.csv`.
 pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,\
-                          moved,births,merges,splits,bytes,messages,observed_bytes,rows,chain";
+                          moved,births,merges,splits,attempts,bytes,messages,observed_bytes,rows,chain";
 
 /// One cycle, as it is reported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub struct CycleInfo {
     pub merges: u64,
     /// Components that were split.
     pub splits: u64,
+    /// Splits and merges that were judged by a Metropolis-Hastings ratio, accepted or not.
+    pub attempts: u64,
     /// Bytes that the algorithm sent in the cycle.
     pub bytes: u64,
     /// Messages that the algorithm sent in the cycle.
@@ -116,8 +118,8 @@ fn line(info: &CycleInfo) -> String {
     let mut line = format!("{},{:.6},{}", info.cycle, info.seconds, optional(info.virtual_seconds));
     let CycleInfo { sweep_seconds, coordinator_seconds, log_joint, k, alpha, .. } = info;
     let _ = write!(line, ",{sweep_seconds:.6},{coordinator_seconds:.6},{log_joint},{k},{alpha},{}", optional(info.vi));
-    let CycleInfo { moved, births, merges, splits, bytes, messages, observed_bytes, n_rows, .. } = info;
-    for count in [moved, births, merges, splits, bytes, messages, observed_bytes, n_rows] {
+    let CycleInfo { moved, births, merges, splits, attempts, bytes, messages, observed_bytes, n_rows, .. } = info;
+    for count in [moved, births, merges, splits, attempts, bytes, messages, observed_bytes, n_rows] {
         let _ = write!(line, ",{count}");
     }
     let _ = write!(line, ",{}", info.chain);
@@ -138,7 +140,7 @@ mod tests {
             CycleInfo { cycle: 1, seconds: 0.5, log_joint: -1.25, k: 3, alpha: 2.0, chain: 1, ..CycleInfo::default() };
         trace.write(&info).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0,0,1"));
+        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0,0,0,1"));
         assert!(text.ends_with('\n'));
     }
 

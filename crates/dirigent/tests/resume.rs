@@ -195,6 +195,7 @@ fn distributed(consolidation: Consolidation, splits: bool) -> impl Fn(ModelOptio
         engine: Engine::Threads(2),
         start: None,
         time_limit: None,
+        moves_per_cycle: None,
     }
 }
 
@@ -219,7 +220,7 @@ fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
     }
 }
 
-fn slice(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
+fn slice(draws: Option<Draws>, moves_per_cycle: u8) -> impl Fn(ModelOptions) -> MethodOptions {
     move |model| {
         MethodOptions::Slice(RoundsOptions {
             coordinator: RoundsCoordinatorOptions {
@@ -227,6 +228,7 @@ fn slice(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
                 model,
                 cycles: Cycles::Fixed(9),
                 seed: 5,
+                moves_per_cycle,
                 ..RoundsCoordinatorOptions::default()
             },
             draws,
@@ -242,7 +244,8 @@ fn exact_samplers_go_on_as_if_nothing_had_happened_and_so_do_their_draws() {
     let draws = Some(Draws { n_draws: 3, thin: 2 });
     for data in [points, documents] {
         case("cgs", data(300), cgs(draws)).check(2);
-        case("slicemr", data(300), slice(draws)).check(1);
+        case("slicemr", data(300), slice(draws, 0)).check(1);
+        case("slicemr with splits and merges", data(300), slice(draws, 5)).check(1);
     }
 }
 
@@ -358,7 +361,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     for other in [
         case("other rows", points(303), |model| MethodOptions::Distributed(of(model))),
         case("another method", points(300), cgs(None)),
-        case("another method", points(300), slice(None)),
+        case("another method", points(300), slice(None, 0)),
     ] {
         let error = other.run(&mut Log { goes_on_from: Some(saved.clone()), ..Log::default() }).unwrap_err();
         assert!(matches!(error, Error::Input(_)), "{error}");

@@ -20,8 +20,9 @@ use dirigent::trace::CycleInfo;
 
 use rounds::{Log, Makers, Nodes, documents, gaussian_rows, parts, random_simulation};
 
-fn options(n_workers: usize, cycles: u64) -> RoundsCoordinatorOptions {
+fn options(n_workers: usize, cycles: u64, moves_per_cycle: u8) -> RoundsCoordinatorOptions {
     RoundsCoordinatorOptions {
+        moves_per_cycle,
         n_workers: n_workers as u32,
         cycles: Cycles::Fixed(cycles),
         seed: 3,
@@ -30,7 +31,7 @@ fn options(n_workers: usize, cycles: u64) -> RoundsCoordinatorOptions {
 }
 
 fn fit(rows: &Shard, start: Option<Vec<u32>>, engine: Engine) -> (Outcome, Vec<(u64, f64, usize, f64)>) {
-    let options = RoundsOptions { coordinator: options(7, 8), engine, start, ..RoundsOptions::default() };
+    let options = RoundsOptions { coordinator: options(7, 8, 4), engine, start, ..RoundsOptions::default() };
     let mut log = Log::default();
     let (outcome, _) = run(&parts(rows, 7), &options, None, &mut log).unwrap();
     (outcome, log.0)
@@ -92,7 +93,7 @@ fn statistics_equal_the_labels_at_rest_after_any_schedule() {
         let n_shards = 3 + simulation.joins.len();
         let makers =
             Makers { worker: SliceWorker::new, restore: SliceWorker::restore, rebuild: SliceCoordinator::rebuild };
-        let mut nodes = Nodes::new(parts(&rows, n_shards), options(3, 7), makers);
+        let mut nodes = Nodes::new(parts(&rows, n_shards), options(3, 7, 3 * (seed % 3 > 0) as u8), makers);
         let mut coordinator = SliceCoordinator::new(nodes.options.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();
         let mut cycles = CycleNumbers(Vec::new());

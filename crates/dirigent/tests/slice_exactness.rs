@@ -20,22 +20,27 @@ use dirigent::sweep::Kernel;
 use dirigent::sweep::slice::{DrawnComponents, slice_sampler, smallest_uniforms};
 
 const DRAWS: usize = 30_000;
+/// Of nodes, which take longer.
+const DRAWS_OF_NODES: usize = 10_000;
 
 /// No error of the 28 (21) probabilities may be larger than this many standard errors: a false alarm in 5000, were the streams not
 /// seeded. Measured: 0.9 to 2.6; the wrong variants: 7 to 114.
 const BOUND: f64 = 4.5;
 
-const CASES: [(usize, Alpha); 6] = [
-    (1, Alpha::Fixed(0.7)),
-    (1, Alpha::Auto),
-    (2, Alpha::Fixed(0.7)),
-    (2, Alpha::Auto),
-    (4, Alpha::Fixed(2.5)),
-    (4, Alpha::Auto),
+/// Workers, α, and splits and merges in a cycle: none, or so many that a mistake in their ratio would be seen.
+const CASES: [(usize, Alpha, u8); 8] = [
+    (1, Alpha::Auto, 0),
+    (4, Alpha::Fixed(2.5), 0),
+    (1, Alpha::Fixed(0.7), 3),
+    (1, Alpha::Auto, 3),
+    (2, Alpha::Fixed(0.7), 3),
+    (2, Alpha::Auto, 3),
+    (4, Alpha::Fixed(2.5), 3),
+    (4, Alpha::Auto, 3),
 ];
 
 /// The largest error of the nodes' draws, in standard errors.
-fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha) -> f64 {
+fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha, moves_per_cycle: u8) -> f64 {
     let n_rows = rows.n_rows();
     let shards: Vec<Shard> = (0..n_workers).map(|worker| rows.part(worker_rows(worker, n_workers, n_rows))).collect();
     let coordinator = CoordinatorOptions {
@@ -56,36 +61,37 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
     // no clock is asked: it would take longer than the draws
     let cost = Cost::PerRow { worker: 1e-6, coordinator: 0.0 };
     let engine = Engine::Simulated(Box::new(Simulation { cost, ..Simulation::default() }));
-    let draws = Some(Draws { n_draws: DRAWS, thin: 1 });
+    let draws = Some(Draws { n_draws: DRAWS_OF_NODES, thin: 1 });
     let draws_from = DrawsFrom::Exact;
     let options = MethodOptions::Distributed(DistributedOptions {
         coordinator,
         draws,
         draws_from,
         engine,
+        moves_per_cycle: Some(moves_per_cycle),
         ..DistributedOptions::default()
     });
     let mut kept = Kept::default();
     run(rows, &model, &options, None, &mut kept).unwrap();
-    assert_eq!(kept.0.len(), DRAWS);
+    assert_eq!(kept.0.len(), DRAWS_OF_NODES);
     let z = exact.largest_z(&kept.0);
-    println!("{n_workers} workers, {alpha:?}: z {z:.2}, {:?}", exact.distance(&kept.0));
+    println!("{n_workers} workers, {alpha:?}, {moves_per_cycle} moves: z {z:.2}, {:?}", exact.distance(&kept.0));
     z
 }
 
 #[test]
 fn gaussian_slices_draw_from_the_posterior_over_all_partitions_on_any_number_of_workers() {
-    for (n_workers, alpha) in CASES {
-        let z = error_of_nodes(&tiny_gaussian(), n_workers, alpha);
-        assert!(z < BOUND, "{n_workers} workers, {alpha:?}: {z}");
+    for (n_workers, alpha, moves_per_cycle) in CASES {
+        let z = error_of_nodes(&tiny_gaussian(), n_workers, alpha, moves_per_cycle);
+        assert!(z < BOUND, "{n_workers} workers, {alpha:?}, {moves_per_cycle} moves: {z}");
     }
 }
 
 #[test]
 fn multinomial_slices_draw_from_the_posterior_over_all_partitions_on_any_number_of_workers() {
-    for (n_workers, alpha) in CASES {
-        let z = error_of_nodes(&tiny_multinomial(), n_workers, alpha);
-        assert!(z < BOUND, "{n_workers} workers, {alpha:?}: {z}");
+    for (n_workers, alpha, moves_per_cycle) in CASES {
+        let z = error_of_nodes(&tiny_multinomial(), n_workers, alpha, moves_per_cycle);
+        assert!(z < BOUND, "{n_workers} workers, {alpha:?}, {moves_per_cycle} moves: {z}");
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct MethodArgs {
     /// av: whether a worker merges its own clusters where that is more probable; then the method is no longer exact [default: off]
     #[arg(long)]
     pub(crate) av_merges: Option<SwitchArg>,
+    /// Splits and merges that an exact sampler tries in a cycle, beside its sweeps: slicemr, and the draws of dirigent [default: 1 for draws of
+    /// dirigent, 0 for slicemr]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8), allow_negative_numbers = true)]
+    pub(crate) split_merge: Option<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,6 +76,10 @@ impl MethodArgs {
 
     pub(crate) fn is_subc(&self) -> bool {
         self.method == MethodArg::Subc
+    }
+
+    pub(crate) fn is_slicemr(&self) -> bool {
+        self.method == MethodArg::Slicemr
     }
 
     /// Whether all workers are in step and there is nothing to consolidate.

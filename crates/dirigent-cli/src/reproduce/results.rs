@@ -110,9 +110,9 @@ fn cycles(text: &str, is_serial: bool) -> Result<Vec<Cycle>, String> {
 mod tests {
     use super::*;
 
-    const TRACE: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,moved,births,merges,splits,bytes,messages,observed_bytes,rows,chain
-1,0.5,0.25,0.125,0,-10.5,3,1,0.75,0,0,0,0,100,2,0,30,1
-2,1.5,0.75,0.25,0,-9,4,1,,0,0,0,0,50,2,0,60,1
+    const TRACE: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,moved,births,merges,splits,attempts,bytes,messages,observed_bytes,rows,chain
+1,0.5,0.25,0.125,0,-10.5,3,1,0.75,0,0,0,0,0,100,2,0,30,1
+2,1.5,0.75,0.25,0,-9,4,1,,0,0,0,0,0,50,2,0,60,1
 ";
 
     #[test]

@@ -69,6 +69,11 @@ fn what_a_baseline_does_not_know_is_refused() {
     place.refused(&format!("{FIT} --method av {SIMULATED} --crash 1@3"), &["--crash", "--method av", "hint: "]);
     place.refused(&format!("{FIT} --method subc --av-merges on"), &["--av-merges", "--method av"]);
     place.refused("fit made/data.npy --method cgs --av-merges off", &["--av-merges", "--method av"]);
+    let place_to_go = ["--split-merge", "--method slicemr"];
+    for others in ["--method subc", "--method prog --draws 2", "--draws 2 --draws-from fast", ""] {
+        place.refused(&format!("{FIT} {others} --split-merge 1"), &place_to_go);
+    }
+    place.refused("fit made/data.npy --method cgs --draws 2 --split-merge 0", &place_to_go);
     place.ok(&format!("{FIT} --method subc {SIMULATED} --crash 1@3 --out crashed"));
     assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
 }

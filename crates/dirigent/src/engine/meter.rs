@@ -112,6 +112,7 @@ impl Meter {
             births: report.births,
             merges: report.merges,
             splits: report.splits,
+            attempts: report.attempts,
             bytes: window.bytes,
             messages: window.messages,
             observed_bytes: window.observed_bytes,

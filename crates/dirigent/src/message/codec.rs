@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::av::{self, AvPush, AvReply, ShownRows};
 use super::envelope::{Kind, broken, frame, open, open_shared, read, seal_shared};
 use super::slice::{self, SlicePush, SliceReply};
+use super::slice_move::{self, SliceSides};
 use super::subc::{self, SubcPush, SubcReply};
 use super::wire::{HalvesList, PartsList, StatsList};
 use super::{Decoded, Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told, require};
@@ -34,6 +35,8 @@ pub enum Message {
     SlicePush(SlicePush),
     /// Coordinator to worker, in the slice sampler.
     SliceReply(SliceReply),
+    /// Worker to coordinator, in a move of the slice sampler.
+    SliceSides(SliceSides),
     /// Worker to coordinator, with sub-clusters.
     SubcPush(SubcPush),
     /// Coordinator to worker, with sub-clusters.
@@ -125,6 +128,10 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
             frame(stamp, Kind::SlicePush, &body, has_counts)
         }
         Message::SliceReply(reply) => slice::encode_any(stamp, reply),
+        Message::SliceSides(sides) => {
+            let has_counts = sides.sides.iter().any(is_sparse);
+            frame(stamp, Kind::SliceSides, &slice_move::pack_sides(sides), has_counts)
+        }
         Message::SubcPush(push) => {
             let (body, has_counts) = subc::pack_push(push);
             frame(stamp, Kind::SubcPush, &body, has_counts)
@@ -163,6 +170,7 @@ pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Decoded<(Stamp, Messag
             let shared = frame.shared.as_ref();
             Message::SliceReply(slice::decode_reply(read(payload)?, shared, stats_len.unwrap_or(0))?)
         }
+        Kind::SliceSides => Message::SliceSides(slice_move::unpack_sides(read(payload)?, stats_len.unwrap_or(0))?),
         Kind::SubcPush => Message::SubcPush(subc::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
         Kind::SubcReply => Message::SubcReply(subc::decode_reply(frame.shared.as_ref(), stats_len.unwrap_or(0))?),
         Kind::AvPush => Message::AvPush(av::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),

@@ -40,9 +40,10 @@ pub(super) enum Kind {
     AvPush,
     AvReply,
     ShownRows,
+    SliceSides,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     Kind::Hello,
     Kind::Push,
     Kind::Plan,
@@ -56,6 +57,7 @@ const KINDS: [Kind; 13] = [
     Kind::AvPush,
     Kind::AvReply,
     Kind::ShownRows,
+    Kind::SliceSides,
 ];
 
 /// The part of a frame that is for one receiver.

@@ -10,6 +10,7 @@ mod envelope;
 mod refusal;
 mod row_list;
 pub mod slice;
+pub mod slice_move;
 pub mod subc;
 mod wire;
 

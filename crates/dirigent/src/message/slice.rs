@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::is_sparse;
 use super::envelope::{Kind, broken, frame, open_shared, seal_shared};
+use super::slice_move::{SliceMove, SliceSettlement, check_move};
 use super::wire::StatsList;
 use super::{Decoded, Joining, Stamp};
 use crate::consolidate::ComponentId;
@@ -53,6 +54,10 @@ pub enum SliceReply {
     },
     /// Draw labels from these.
     Draw(SliceDraw),
+    /// A step of a split or a merge.
+    Move(SliceMove),
+    /// A split or a merge that is accepted.
+    Settle(SliceSettlement),
     /// The last word: show the labels and rest.
     Last(SliceLast),
 }
@@ -101,6 +106,8 @@ pub(super) enum ReplyHead {
     Again { round: u64 },
     Draw,
     Last,
+    Move,
+    Settle,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -182,8 +189,16 @@ pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SlicePush
 /// What all workers are told, encoded once.
 #[derive(Debug, Clone)]
 pub struct SharedReply {
-    is_last: bool,
+    kind: SharedKind,
     bytes: Arc<[u8]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum SharedKind {
+    Draw,
+    Last,
+    Move,
+    Settle,
 }
 
 /// Encodes what labels are drawn from.
@@ -196,18 +211,33 @@ pub fn encode_draw(draw: &SliceDraw) -> SharedReply {
         weights: draw.components.weights.clone(),
         parameters: draw.components.parameters.clone(),
     };
-    SharedReply { is_last: false, bytes: seal_shared(&body, false) }
+    SharedReply { kind: SharedKind::Draw, bytes: seal_shared(&body, false) }
 }
 
 /// Encodes the final state.
 pub fn encode_last(last: &SliceLast) -> SharedReply {
     let body = LastBody::pack(last);
-    SharedReply { is_last: true, bytes: seal_shared(&body, body.is_sparse()) }
+    SharedReply { kind: SharedKind::Last, bytes: seal_shared(&body, body.is_sparse()) }
+}
+
+/// Encodes a step of a split or a merge.
+pub fn encode_move(step: &SliceMove) -> SharedReply {
+    SharedReply { kind: SharedKind::Move, bytes: seal_shared(step, false) }
+}
+
+/// Encodes a split or a merge that is accepted.
+pub fn encode_settlement(settlement: SliceSettlement) -> SharedReply {
+    SharedReply { kind: SharedKind::Settle, bytes: seal_shared(&settlement, false) }
 }
 
 /// An answer with the part that was encoded once.
 pub fn encode_reply(stamp: Stamp, shared: &SharedReply) -> Frame {
-    let head = if shared.is_last { ReplyHead::Last } else { ReplyHead::Draw };
+    let head = match shared.kind {
+        SharedKind::Draw => ReplyHead::Draw,
+        SharedKind::Last => ReplyHead::Last,
+        SharedKind::Move => ReplyHead::Move,
+        SharedKind::Settle => ReplyHead::Settle,
+    };
     Frame { shared: Some(Arc::clone(&shared.bytes)), ..frame(stamp, Kind::SliceReply, &head, false) }
 }
 
@@ -216,6 +246,8 @@ pub(super) fn encode_any(stamp: Stamp, reply: &SliceReply) -> Frame {
     match reply {
         SliceReply::Again { round } => frame(stamp, Kind::SliceReply, &ReplyHead::Again { round: *round }, false),
         SliceReply::Draw(draw) => encode_reply(stamp, &encode_draw(draw)),
+        SliceReply::Move(step) => encode_reply(stamp, &encode_move(step)),
+        SliceReply::Settle(settlement) => encode_reply(stamp, &encode_settlement(*settlement)),
         SliceReply::Last(last) => encode_reply(stamp, &encode_last(last)),
     }
 }
@@ -229,6 +261,8 @@ pub(super) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_le
             let body: LastBody = open_shared(shared()?)?;
             SliceReply::Last(body.unpack(stats_len)?)
         }
+        ReplyHead::Move => SliceReply::Move(check_move(open_shared(shared()?)?)?),
+        ReplyHead::Settle => SliceReply::Settle(open_shared(shared()?)?),
     })
 }
 

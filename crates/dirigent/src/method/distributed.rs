@@ -89,6 +89,8 @@ pub struct DistributedOptions {
     pub draws_from: DrawsFrom,
     /// Seconds on the engine's clock after which the run ends, at the border of a cycle.
     pub time_limit: Option<f64>,
+    /// Splits and merges that the exact finish tries in a cycle; `None`: as many as usual.
+    pub moves_per_cycle: Option<u8>,
 }
 
 /// Runs a method over shards, which are the workers' rows in order.

@@ -1,7 +1,7 @@
 //! The exact finish: a faster method finds a state, and from there an exact sampler goes on.
 //!
-//! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from the posterior itself. But it seldom splits or
-//! merges large components, so that draws explore around the state it began with; several chains show whether that matters.
+//! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from the posterior itself. By its sweeps
+//! alone it seldom splits or merges large components, so such moves are tried beside them; several chains show whether that is enough.
 //!
 //! Few rows get an exact finish without being asked: collapsed sweeps, as many as cost little. The fast method merges whatever the log-joint gains by. That
 //! is the mode; where clusters of a few dozen rows overlap there are far more states with one component more, each a little less probable, and most
@@ -22,6 +22,8 @@ use crate::rows::Shard;
 use crate::sweep::Kernel;
 use crate::trace::CycleInfo;
 
+/// Splits and merges that are tried in a cycle of the slice sampler, unless the user says.
+pub(super) const MOVES_PER_CYCLE: u8 = 1;
 /// More rows than these get no exact sweeps unless draws are asked for.
 const FEW_ROWS: usize = 5000;
 /// Rows that the exact sweeps visit in all.
@@ -92,6 +94,7 @@ pub(super) fn run(
             chain: options.coordinator.chain,
             shows_labels: false,
             kernel: options.coordinator.kernel,
+            moves_per_cycle: options.moves_per_cycle.unwrap_or(MOVES_PER_CYCLE),
         },
         draws: Some(draws),
         engine: options.engine.clone(),

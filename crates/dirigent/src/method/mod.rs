@@ -157,6 +157,18 @@ impl MethodOptions {
         }
     }
 
+    /// Splits and merges that a slice sampler tries in a cycle, where there is one.
+    pub fn moves_per_cycle(&self) -> Option<u8> {
+        match self {
+            Self::Slice(options) => Some(options.coordinator.moves_per_cycle),
+            Self::Distributed(options) => {
+                let has_slices = options.draws.is_some() && options.draws_from == DrawsFrom::Exact;
+                has_slices.then(|| options.moves_per_cycle.unwrap_or(finish::MOVES_PER_CYCLE))
+            }
+            Self::Cgs(_) | Self::Subc(_) | Self::Av(_) => None,
+        }
+    }
+
     /// The rows of each worker.
     pub fn shards(&self, rows: &Shard) -> Vec<Shard> {
         let part = |worker| rows.part(worker_rows(worker, self.n_workers(), rows.n_rows()));

@@ -1,7 +1,7 @@
 //! SliceMR: the exact slice sampler, on any number of workers and any engine.
 //!
-//! It mixes slowly from a poor start, because large components seldom split or merge: best started where a faster method has ended
-//! (`finish.rs`). Without labels to start from, the first cycle seats the rows by components from the prior.
+//! It mixes slowly from a poor start, because large components seldom split or merge unless such moves are tried beside the sweeps: best started
+//! where a faster method has ended (`finish.rs`). Without labels to start from, the first cycle seats the rows by components from the prior.
 
 use super::cgs::{Observer, Outcome};
 use super::crew::Succession;

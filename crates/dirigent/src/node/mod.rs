@@ -122,6 +122,8 @@ pub struct CycleReport {
     pub merges: u64,
     /// Components that were split.
     pub splits: u64,
+    /// Splits and merges that were judged by a Metropolis-Hastings ratio, accepted or not.
+    pub attempts: u64,
     /// The end of the run, once it is foreseen.
     pub ending: Option<Ending>,
 }

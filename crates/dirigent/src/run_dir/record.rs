@@ -205,6 +205,8 @@ pub struct RunOptions {
     pub has_start: bool,
     /// Whether workers merged their own clusters, where the method could.
     pub av_merges: Option<bool>,
+    /// Splits and merges tried in a cycle, where a slice sampler drew.
+    pub split_merge: Option<u8>,
     /// The states that are kept.
     pub draws: Option<DrawsRecord>,
     /// What they are states of, where the method could give either.
@@ -277,6 +279,7 @@ impl RunOptions {
             }),
             has_start,
             av_merges,
+            split_merge: options.moves_per_cycle(),
             draws,
             draws_from: draws.and(distributed.map(|options| options.draws_from)),
             point: Point::default(),

@@ -167,6 +167,7 @@ pub fn slice_options() -> RoundsCoordinatorOptions {
         cycles: Cycles::Fixed(4),
         seed: 1,
         kernel: Some(Kernel::Portable),
+        moves_per_cycle: 2,
         ..RoundsCoordinatorOptions::default()
     }
 }

@@ -10,6 +10,7 @@ use dirigent::halves::{Half, Halves, Part};
 use dirigent::message::av::{AvPush, AvReply, AvSwept, Clusters, Parcel, ShownRows};
 use dirigent::message::codec::{Message, encode};
 use dirigent::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
+use dirigent::message::slice_move::{Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides};
 use dirigent::message::subc::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
 use dirigent::message::{Hello, Joining, Moved, Plan, Push, Reply, RowList, ShownLabels, Snapshot, Stamp, Told};
 use dirigent::model::{Model, ModelOptions};
@@ -219,12 +220,20 @@ pub fn slice_frames() -> Vec<Vec<u8>> {
     let components = DrawnComponents { weights: vec![0.6, 0.3], parameters: vec![0.1, -1e300, 2.0, 1e-300] };
     let draw = SliceDraw { round: 5, cycle: 4, alpha: 0.3, ids: vec![id(1), id(7)], components };
     let last = SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
+    let anchor = |index| Anchor { shard: 1, component: id(1), index };
+    let task = MoveTask::Divide(Odds { log_prior_odds: 0.5, parameters: vec![0.1, 0.2, -1.0, 3.0] });
+    let step = SliceMove { step: 9, components: vec![id(1)], anchors: Some([anchor(0), anchor(2)]), task };
+    let settlement = SliceSettlement::Split { component: id(1), right: id(8) };
+    let sides = SliceSides { step: 9, sides: [dense(1, [0.0, 2.0]), dense(2, [1.0, 2.0])], log_probability: -3.5 };
     bytes_of(vec![
         Message::SlicePush(push(dense(3, [0.5, 1.0]))),
         Message::SlicePush(push(sparse(2, &[(0, 4), (1, 4)]))),
         Message::SliceReply(SliceReply::Again { round: 6 }),
         Message::SliceReply(SliceReply::Draw(draw)),
         Message::SliceReply(SliceReply::Last(last)),
+        Message::SliceReply(SliceReply::Move(step)),
+        Message::SliceReply(SliceReply::Settle(settlement)),
+        Message::SliceSides(sides),
     ])
 }
 

@@ -173,6 +173,7 @@ impl Coordinator {
             births,
             merges,
             splits,
+            attempts: 0,
             ending: self.horizon.ending(),
         });
         if self.options.alpha == Alpha::Auto {

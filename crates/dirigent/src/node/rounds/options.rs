@@ -28,6 +28,8 @@ pub struct RoundsCoordinatorOptions {
     pub shows_labels: bool,
     /// The instructions to score with; `None`: the best that all workers have.
     pub kernel: Option<Kernel>,
+    /// Splits and merges that the slice sampler tries in a cycle; other methods know none.
+    pub moves_per_cycle: u8,
 }
 
 impl Default for RoundsCoordinatorOptions {
@@ -43,6 +45,7 @@ impl Default for RoundsCoordinatorOptions {
             chain: 0,
             shows_labels: false,
             kernel: None,
+            moves_per_cycle: 0,
         }
     }
 }

@@ -1,20 +1,23 @@
 //! The coordinator of the slice sampler: it owns statistics, α, weights and parameters, and never sees a row.
 
 mod memory;
+mod moves;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use self::moves::Moving;
 use super::draw::{Total, draw};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
 use crate::family::log_joint;
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::{
-    SharedReply, SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply, encode_draw, encode_last, encode_reply,
+    SharedReply, SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply, encode_draw, encode_last,
 };
-use crate::message::{Decoded, Plan, Stamp};
+use crate::message::slice_move::SliceSides;
+use crate::message::{Decoded, Plan, Stamp, require};
 use crate::model::Alpha;
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
 use crate::node::rounds::{Gathering, Heard, Progress};
@@ -26,7 +29,7 @@ use crate::stats::Stats;
 /// The node that owns the statistics.
 pub struct SliceCoordinator {
     options: RoundsCoordinatorOptions,
-    gathering: Gathering<SlicePush>,
+    gathering: Gathering<Said>,
     progress: Progress,
     /// What each worker contributes.
     columns: BTreeMap<ShardId, Column>,
@@ -41,6 +44,16 @@ pub struct SliceCoordinator {
     is_rebuilding: bool,
     /// Set for one that goes on from a checkpoint: its first word is what it said last.
     is_resumed: bool,
+    /// The cycle whose labels are drawn, while splits and merges are tried.
+    moving: Option<Moving>,
+    /// As it was when the last draw was told: where it stands while splits and merges are tried.
+    border: Option<Vec<u8>>,
+}
+
+/// What a round waits for from each worker.
+enum Said {
+    Push(SlicePush),
+    Sides(SliceSides),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,6 +75,8 @@ impl SliceCoordinator {
             last_id: 0,
             is_rebuilding: false,
             is_resumed: false,
+            moving: None,
+            border: None,
             options,
         }
     }
@@ -108,45 +123,75 @@ impl SliceCoordinator {
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
             Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
-            Message::SlicePush(push) => {
-                let minted = (self.epoch, self.last_id);
-                let check = |push: &SlicePush, heard: &Heard<'_>| check_push(stamp, push, heard, minted);
-                let pushes = self.gathering.on_push(stamp, push.joining.is_some(), push, check, out)?;
-                pushes.map_or(Ok(()), |pushes| self.on_all_pushes(pushes, out))
-            }
+            Message::SlicePush(push) => self.on_said(stamp, Said::Push(push), out),
+            Message::SliceSides(sides) => self.on_said(stamp, Said::Sides(sides), out),
             _ => Ok(()),
         }
     }
 
-    /// Closes the round, if all have pushed for the same one; who has not is told which it is.
-    fn on_all_pushes(&mut self, pushes: Vec<(Stamp, SlicePush)>, out: &mut Outbox) -> Result<()> {
+    fn on_said(&mut self, stamp: Stamp, said: Said, out: &mut Outbox) -> Result<()> {
+        let is_joining = matches!(&said, Said::Push(push) if push.joining.is_some());
+        let (minted, moving) = ((self.epoch, self.last_id), self.moving.as_ref());
+        let check = |said: &Said, heard: &Heard<'_>| match said {
+            Said::Push(push) => check_push(stamp, push, heard, minted),
+            Said::Sides(sides) => moving.map_or_else(
+                || require(false, "an answer to what nobody asked"),
+                |moving| moving.check(stamp.shard, sides, heard),
+            ),
+        };
+        let all = self.gathering.on_push(stamp, is_joining, said, check, out)?;
+        all.map_or(Ok(()), |all| self.on_all_said(all, out))
+    }
+
+    /// Goes on with a split or a merge, or closes the round, if all have pushed for the same one; who has not is told which it is.
+    fn on_all_said(&mut self, all: Vec<(Stamp, Said)>, out: &mut Outbox) -> Result<()> {
         if std::mem::take(&mut self.is_rebuilding) {
-            self.recall(&pushes);
+            self.recall(&all);
+        }
+        let n_sides = all.iter().filter(|(_, said)| matches!(said, Said::Sides(_))).count();
+        let goes_on = self.moving.as_ref().is_some_and(Moving::goes_on);
+        if n_sides == all.len() && goes_on {
+            return self.on_all_sides(all, out);
+        }
+        if let Some(moving) = self.moving.as_mut().filter(|_| n_sides > 0) {
+            moving.give_up();
         }
         let next = self.round + 1;
         let has_closed = self.progress.has_closed();
-        let is_ready = |push: &SlicePush| has_closed || push.round == next;
-        if pushes.iter().all(|(_, push)| is_ready(push)) {
-            return self.close_round(pushes, out);
+        // whoever has answered a step has pushed for this round before
+        let is_ready = |said: &Said| match said {
+            Said::Push(push) => has_closed || push.round == next,
+            Said::Sides(_) => true,
+        };
+        if all.iter().all(|(_, said)| is_ready(said)) {
+            return self.close_round(all, out);
         }
-        for (stamp, push) in pushes {
-            if is_ready(&push) {
-                self.gathering.put_back(stamp, push);
-                continue;
+        for (stamp, said) in all {
+            let is_ready = is_ready(&said);
+            match said {
+                Said::Push(push) if !is_ready => self.ask_again(stamp, &push, out),
+                said => self.gathering.put_back(stamp, said),
             }
-            if let Some(joining) = push.joining {
-                let column = Column { sum_log_base: joining.sum_log_base, contributions: Vec::new() };
-                self.columns.insert(stamp.shard, column);
-            }
-            let frame = encode(stamp, &Message::SliceReply(SliceReply::Again { round: next }));
-            self.gathering.answer(stamp, frame, false, out);
         }
         Ok(())
     }
 
+    fn ask_again(&mut self, stamp: Stamp, push: &SlicePush, out: &mut Outbox) {
+        if let Some(joining) = push.joining {
+            let column = Column { sum_log_base: joining.sum_log_base, contributions: Vec::new() };
+            self.columns.insert(stamp.shard, column);
+        }
+        let frame = encode(stamp, &Message::SliceReply(SliceReply::Again { round: self.round + 1 }));
+        self.gathering.answer(stamp, frame, false, out);
+    }
+
     /// Takes round, cycle and α from the worker that had heard last.
-    fn recall(&mut self, pushes: &[(Stamp, SlicePush)]) {
-        let newest = pushes.iter().max_by_key(|(stamp, push)| (push.round, std::cmp::Reverse(stamp.shard)));
+    fn recall(&mut self, all: &[(Stamp, Said)]) {
+        let pushes = all.iter().filter_map(|(stamp, said)| match said {
+            Said::Push(push) => Some((stamp, push)),
+            Said::Sides(_) => None,
+        });
+        let newest = pushes.max_by_key(|(stamp, push)| (push.round, std::cmp::Reverse(stamp.shard)));
         let Some((_, push)) = newest else { return };
         self.round = push.round.saturating_sub(1);
         if let Some(joining) = push.joining {
@@ -157,10 +202,11 @@ impl SliceCoordinator {
         }
     }
 
-    fn close_round(&mut self, pushes: Vec<(Stamp, SlicePush)>, out: &mut Outbox) -> Result<()> {
-        let moved = pushes.iter().filter_map(|(_, push)| push.moved).reduce(|all, moved| all + moved);
-        let stamps: Vec<Stamp> = pushes.iter().map(|(stamp, _)| *stamp).collect();
-        for (stamp, push) in pushes {
+    fn close_round(&mut self, all: Vec<(Stamp, Said)>, out: &mut Outbox) -> Result<()> {
+        let stamps: Vec<Stamp> = all.iter().map(|(stamp, _)| *stamp).collect();
+        let mut all_moved = None;
+        for (stamp, said) in all {
+            let Said::Push(push) = said else { continue };
             let before = self.columns.get(&stamp.shard).map_or(0.0, |column| column.sum_log_base);
             let sum_log_base = push.joining.map_or(before, |joining| joining.sum_log_base);
             for contribution in &push.contributions {
@@ -169,28 +215,37 @@ impl SliceCoordinator {
                 }
             }
             self.columns.insert(stamp.shard, Column { sum_log_base, contributions: push.contributions });
+            all_moved = push.moved.map(|moved| all_moved.unwrap_or(0) + moved).or(all_moved);
         }
+        if let Some(moved) = all_moved {
+            self.moving.get_or_insert_default().moved += moved;
+        }
+        self.go_on(&stamps, out)
+    }
+
+    /// Completes the cycle, if labels were drawn, and tells what comes next.
+    fn complete(&mut self, stamps: &[Stamp], out: &mut Outbox) -> Result<()> {
         let totals = self.totals();
-        if let Some(moved) = moved {
-            self.close_cycle(&totals, moved, out);
+        if let Some(moving) = self.moving.take() {
+            self.close_cycle(&totals, &moving, out);
         }
         let reply = self.reply(totals)?;
-        for stamp in stamps {
-            self.gathering.answer(stamp, encode_reply(stamp, &reply), self.progress.has_closed(), out);
-        }
+        self.tell_all(stamps, &reply, out);
+        self.border = (self.options.moves_per_cycle > 0).then(|| self.remember());
         out.is_done = self.is_done();
         Ok(())
     }
 
-    fn close_cycle(&mut self, totals: &[Total], moved: u64, out: &mut Outbox) {
+    fn close_cycle(&mut self, totals: &[Total], moving: &Moving, out: &mut Outbox) {
         let sum_log_base = self.columns.values().map(|column| column.sum_log_base).sum();
         let (family, stats) = (self.gathering.family(), totals.iter().map(|total| &total.stats));
         let log_joint = log_joint(family, stats, self.progress.alpha, sum_log_base);
         let n_rows = totals.iter().map(|total| total.stats.count as u64).sum();
         let report = self.progress.close_cycle(log_joint, n_rows, totals.len());
         let live: BTreeSet<ComponentId> = totals.iter().map(|total| total.id).collect();
-        let births = live.difference(&self.live).count() as u64;
-        out.reports.push(CycleReport { moved, births, ..report });
+        let births = live.difference(&self.live).filter(|id| !moving.from_splits.contains(id)).count() as u64;
+        let Moving { moved, n_judged: attempts, splits, merges, .. } = *moving;
+        out.reports.push(CycleReport { moved, births, attempts, splits, merges, ..report });
         self.live = live;
     }
 
@@ -253,9 +308,14 @@ impl Node for SliceCoordinator {
             Event::Frame { from, frame } => self.on_frame(from, &frame, out),
             Event::Lost(shard) => {
                 self.columns.remove(&shard);
-                let pushes = self.gathering.lose(shard);
+                if let Some(moving) = &mut self.moving {
+                    moving.give_up();
+                }
+                // labels that were drawn are gone with the last who had some
+                self.moving = self.moving.take().filter(|_| !self.columns.is_empty());
+                let all = self.gathering.lose(shard);
                 out.is_done = self.is_done();
-                pushes.map_or(Ok(()), |pushes| self.on_all_pushes(pushes, out))
+                all.map_or(Ok(()), |all| self.on_all_said(all, out))
             }
             Event::Stop => {
                 self.progress.stop();
@@ -265,6 +325,6 @@ impl Node for SliceCoordinator {
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        self.remember()
+        self.border.clone().filter(|_| self.moving.is_some()).unwrap_or_else(|| self.remember())
     }
 }

@@ -11,11 +11,19 @@
 //! again when they are used. Two short cuts that look right are not: sticks Beta(1+n_k, α+Σ_{l>k}n_l) for components that were
 //! relabelled by dropping empty ones, and sticks that end at the smallest slice of the round before (`tests/slice_exactness.rs` shows both).
 //!
+//! Between a round's labels and the next round's draw, splits and merges of whole components may be tried (`attempt.rs`), which are ours, not the
+//! paper's: sweeps alone seldom change large components.
+//!
 //! From a cold start no row is in a component: the first round's sticks are broken until they leave less than one row, and rows are seated
 //! by weight and likelihood. A worker that comes back without memory is seated likewise, among the components there are.
 
+mod attempt;
+mod census;
 mod coordinator;
 mod draw;
+mod sides;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use self::coordinator::SliceCoordinator;

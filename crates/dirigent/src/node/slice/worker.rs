@@ -7,12 +7,14 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::sides::Rows;
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::{Error, InputError, Result};
 use crate::interrupt::Interrupt;
 use crate::message::codec::Message;
 use crate::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
-use crate::message::{Decoded, Joining, Plan, ShownLabels, Stamp, require};
+use crate::message::slice_move::{SliceMove, SliceSettlement, SliceSides};
+use crate::message::{Decoded, Joining, Plan, Refusal, ShownLabels, Stamp, require};
 use crate::node::checks::{check_alpha, check_count, check_last, check_plan};
 use crate::node::life::Life;
 use crate::node::rounds::{assigned, by_final_number, renamed};
@@ -44,6 +46,8 @@ struct Work {
     round: u64,
     cycle: u64,
     alpha: f64,
+    /// The rows that were last drawn to the right of a component, until it is settled whether they leave it.
+    right: Option<(ComponentId, Vec<usize>)>,
 }
 
 /// A checkpoint: the labels and what they stand for. Everything else can be made again.
@@ -177,7 +181,9 @@ impl SliceWorker {
     }
 
     fn on_reply(&mut self, reply: SliceReply, out: &mut Outbox) -> Result<()> {
-        let before = self.current();
+        // a border is where labels are about to be drawn; the steps of a move are none
+        let is_border = !matches!(reply, SliceReply::Move(_) | SliceReply::Settle(_));
+        let before = if is_border { self.current() } else { None };
         let work = self.work.as_mut().expect("a reply answers a push");
         match reply {
             SliceReply::Again { round } => {
@@ -199,6 +205,15 @@ impl SliceWorker {
                 out.swept_rows += self.life.shard().n_rows() as u64;
                 self.push(Some(moved), None, out);
             }
+            SliceReply::Move(step) => {
+                let said = work.answer(&step, self.life.shard_id());
+                let said = said.map_err(|refusal| refusal.of(Address::Coordinator))?;
+                self.life.push(&Message::SliceSides(said), out);
+            }
+            SliceReply::Settle(settlement) => {
+                work.settle(settlement).map_err(|refusal| refusal.of(Address::Coordinator))?;
+                self.push(None, None, out);
+            }
             SliceReply::Last(last) => {
                 let shown = work.show_last(last, self.life.shard().clone());
                 let shown = shown.map_err(|refusal| refusal.of(Address::Coordinator))?;
@@ -217,9 +232,9 @@ impl Work {
         match memory {
             Some(Memory { ids, labels, round, cycle, alpha, .. }) => {
                 sampler.set_labels(labels);
-                Self { plan, sampler, ids, round, cycle, alpha }
+                Self { plan, sampler, ids, round, cycle, alpha, right: None }
             }
-            None => Self { plan, sampler, ids: Vec::new(), round: 0, cycle: 0, alpha: 1.0 },
+            None => Self { plan, sampler, ids: Vec::new(), round: 0, cycle: 0, alpha: 1.0, right: None },
         }
     }
 
@@ -252,10 +267,55 @@ impl Work {
         check_alpha(draw.alpha)?;
         check_count(draw.round)?;
         self.rename(draw.ids)?;
-        (self.round, self.cycle, self.alpha) = (draw.round, draw.cycle, draw.alpha);
+        (self.round, self.cycle, self.alpha, self.right) = (draw.round, draw.cycle, draw.alpha, None);
         let mut slices = self.slices(shard_id, self.round);
         let mut rng = self.plan.seed().stream(Role::SliceLabels, shard_id, self.round);
         Ok(self.sampler.draw_labels(&draw.components, &mut slices, &mut rng))
+    }
+
+    /// Does a step of a split or a merge. No label changes before it is settled.
+    fn answer(&mut self, step: &SliceMove, shard_id: ShardId) -> Decoded<SliceSides> {
+        let family = self.plan.model.conjugate();
+        let rows = Rows {
+            shard_id,
+            sampler: self.sampler.as_ref(),
+            ids: &self.ids,
+            parameters_len: family.parameters_len(),
+            has_counts: family.has_counts(),
+        };
+        let answer = rows.answer(step, &mut self.plan.seed().stream(Role::SliceSides, shard_id, step.step))?;
+        self.right = Some((step.components[0], answer.right));
+        Ok(answer.said)
+    }
+
+    /// Makes the labels follow a split or a merge.
+    fn settle(&mut self, settlement: SliceSettlement) -> Decoded<()> {
+        let mut labels = self.sampler.labels().to_vec();
+        match settlement {
+            SliceSettlement::Split { component, right } => {
+                let drawn = self.right.take().filter(|(of, _)| *of == component);
+                let (_, rows) = drawn.ok_or_else(|| Refusal::new("a split that was not drawn"))?;
+                require(!self.ids.contains(&right), "a component twice")?;
+                let label = self.label(right);
+                rows.into_iter().for_each(|row_ix| labels[row_ix] = label);
+            }
+            SliceSettlement::Merge { into, from } => {
+                let [into, from] = [into, from].map(|id| self.label(id));
+                labels.iter_mut().filter(|label| **label == from).for_each(|label| *label = into);
+            }
+        }
+        self.sampler.set_labels(labels);
+        Ok(())
+    }
+
+    /// The label that stands for a component, which may be new here.
+    fn label(&mut self, component: ComponentId) -> u32 {
+        let known = self.ids.iter().position(|id| *id == component);
+        let label = known.unwrap_or(self.ids.len());
+        if known.is_none() {
+            self.ids.push(component);
+        }
+        label as u32
     }
 
     /// Makes the labels stand for these ids, among which all with rows must be.

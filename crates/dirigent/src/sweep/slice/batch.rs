@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{DrawnComponents, SliceSampler, n_allowed};
+use super::{DrawnComponents, SliceSampler, n_allowed, sides};
 use crate::family::Family;
 use crate::interrupt::Interrupt;
 use crate::rng::Stream;
@@ -208,6 +208,14 @@ impl<S: SliceScorer> SliceSampler for Sliced<S> {
 
     fn contributions(&self, n_components: usize) -> Vec<Stats> {
         reference::contributions(self.scorer.family(), &self.shard, &self.labels, n_components)
+    }
+
+    fn log_odds(&self, rows: &[usize], parameters: &[f64]) -> Vec<f64> {
+        sides::log_odds(self.scorer.family(), &self.shard, rows, parameters)
+    }
+
+    fn statistics(&self, rows: &[usize]) -> Stats {
+        sides::statistics(self.scorer.family(), &self.shard, rows)
     }
 
     fn sum_log_base(&self) -> f64 {

@@ -14,6 +14,7 @@ mod gaussian_narrow;
 mod gaussian_wide;
 mod multinomial;
 mod reference;
+mod sides;
 #[cfg(test)]
 mod tests;
 mod vmf;
@@ -55,6 +56,12 @@ pub trait SliceSampler: Send {
 
     /// The statistics of the shard's rows by label, recomputed in row order: a pure function of the labels.
     fn contributions(&self, n_components: usize) -> Vec<Stats>;
+
+    /// How much better each of some rows goes with the first of two sets of parameters than with the second: log f(x|φ₁) − log f(x|φ₂).
+    fn log_odds(&self, rows: &[usize], parameters: &[f64]) -> Vec<f64>;
+
+    /// The statistics of some rows, added up in the order given.
+    fn statistics(&self, rows: &[usize]) -> Stats;
 
     /// Σ log h(x) over the shard.
     fn sum_log_base(&self) -> f64;

@@ -1,6 +1,6 @@
 //! The slow twin: a row at a time, in double precision, for any family.
 
-use super::{DrawnComponents, SliceSampler, n_allowed};
+use super::{DrawnComponents, SliceSampler, n_allowed, sides};
 use crate::family::Family;
 use crate::interrupt::Interrupt;
 use crate::rng::Stream;
@@ -72,6 +72,14 @@ impl<F: Family + Send> SliceSampler for Reference<F> {
 
     fn contributions(&self, n_components: usize) -> Vec<Stats> {
         reference::contributions(&self.family, &self.shard, &self.labels, n_components)
+    }
+
+    fn log_odds(&self, rows: &[usize], parameters: &[f64]) -> Vec<f64> {
+        sides::log_odds(&self.family, &self.shard, rows, parameters)
+    }
+
+    fn statistics(&self, rows: &[usize]) -> Stats {
+        sides::statistics(&self.family, &self.shard, rows)
     }
 
     fn sum_log_base(&self) -> f64 {

@@ -70,6 +70,7 @@ impl SliceCoordinator {
             epoch: memory.epoch,
             last_id: memory.last_id,
             is_resumed: true,
+            border: Some(checkpoint.to_vec()),
             ..Self::new(options)
         })
     }
