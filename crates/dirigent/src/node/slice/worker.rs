@@ -245,9 +245,7 @@ impl Work {
 
     fn contributions(&self) -> Vec<(ComponentId, Stats)> {
         let of_ids = self.ids.iter().copied().zip(self.sampler.contributions(self.ids.len()));
-        let has_counts = self.plan.model.conjugate().has_counts();
-        let in_travelling_form = |(id, stats): (_, Stats)| (id, if has_counts { stats.to_sparse() } else { stats });
-        of_ids.filter(|(_, stats)| stats.count > 0).map(in_travelling_form).collect()
+        of_ids.filter(|(_, stats)| stats.count > 0).collect()
     }
 
     fn push(&self, shard_id: ShardId, moved: Option<u64>, joining: Option<Joining>) -> SlicePush {
