@@ -32,6 +32,22 @@ struct Component {
     trial: Trial,
 }
 
+impl Component {
+    /// What workers may know of its halves.
+    fn told_halves(&self, family: &dyn Conjugate) -> Halves {
+        let Trial { generation, is_on, .. } = self.trial;
+        match &self.halves {
+            _ if !is_on => Halves::Resting,
+            [None, None] => Halves::Fresh { generation },
+            halves => {
+                let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+                let stats = halves.each_ref().map(|half| half.as_ref().map_or_else(empty, |half| half.stats.clone()));
+                Halves::Known { generation, stats }
+            }
+        }
+    }
+}
+
 /// What happened to a component since its total was added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
@@ -212,18 +228,12 @@ impl Pool {
         self.components.get(&id).map_or([None; 2], |component| component.halves.each_ref().map(Option::as_ref))
     }
 
-    /// What workers may know of a component's halves.
-    pub fn halves(&self, id: ComponentId, family: &dyn Conjugate) -> Halves {
-        let Trial { generation, is_on, .. } = self.trial(id);
-        match self.half_totals(id) {
-            _ if !is_on => Halves::Resting,
-            [None, None] => Halves::Fresh { generation },
-            halves => {
-                let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
-                let stats = halves.map(|half| half.map_or_else(empty, |half| half.stats.clone()));
-                Halves::Known { generation, stats }
-            }
-        }
+    /// The components that have rows, by id, with what workers may know of their halves.
+    pub fn live_with_halves(&self, family: &dyn Conjugate) -> impl Iterator<Item = (ComponentId, &Weighed, Halves)> {
+        assert!(self.stale.is_empty() && self.stale_halves.is_empty(), "the pool must be settled");
+        let live =
+            self.components.iter().filter_map(|(id, component)| Some((*id, component, component.total.as_ref()?)));
+        live.map(|(id, component, total)| (id, total, component.told_halves(family)))
     }
 
     /// How far a component has come in trying to split.

@@ -46,7 +46,7 @@ impl StatsList {
     pub(super) fn pack_rounded<'a>(list: impl ExactSizeIterator<Item = &'a Stats> + Clone, step: f64) -> Self {
         let multiples = list.clone().flat_map(|stats| {
             let scale = 1.0 / (stats.count as f64 * step);
-            stats.dense().iter().map(move |sum| (sum * scale).round() as i64)
+            stats.dense().iter().map(move |sum| nearest(sum * scale))
         });
         Self {
             counts: list.clone().map(|stats| stats.count).collect(),
@@ -238,7 +238,7 @@ fn push_differences(total: &Stats, halves: &[Stats; 2], step: f64, multiples: &m
     let [left, right] = halves;
     let mut push = |a: &Stats, b: &Stats| {
         let (of_a, of_b) = (1.0 / (a.count as f64 * step), 1.0 / (b.count as f64 * step));
-        let difference = |(a, b): (&f64, &f64)| (a * of_a - b * of_b).round() as i64;
+        let difference = |(a, b): (&f64, &f64)| nearest(a * of_a - b * of_b);
         multiples.extend(a.dense().iter().zip(b.dense()).map(difference));
     };
     match Likeness::of(total.count, [left.count, right.count]) {
@@ -246,6 +246,12 @@ fn push_differences(total: &Stats, halves: &[Stats; 2], step: f64, multiples: &m
         Likeness::Complete => push(right, left),
         Likeness::Partial => halves.iter().filter(|half| half.count > 0).for_each(|half| push(half, total)),
     }
+}
+
+/// The nearest whole number, ties away from zero: without the call that rounding is on processors of no more than the common instructions.
+#[inline]
+fn nearest(x: f64) -> i64 {
+    (x + 0.5f64.copysign(x)) as i64
 }
 
 /// What the counts say of a component and its halves.

@@ -25,6 +25,7 @@ struct Bench {
     witness: Witness,
     /// Cycles that the coordinator has reported.
     n_reports: usize,
+    last_cycle: u64,
 }
 
 fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
@@ -70,6 +71,7 @@ impl Bench {
             replies: VecDeque::new(),
             witness: Witness::default(),
             n_reports: 0,
+            last_cycle: 0,
         };
         (0..n_workers).for_each(|shard_id| bench.tell_worker(shard_id, Event::Start));
         (0..n_workers).for_each(|_| bench.deliver_push());
@@ -85,6 +87,7 @@ impl Bench {
         let mut out = Outbox::default();
         self.coordinator.on(event, &mut out).unwrap();
         self.n_reports += out.reports.len();
+        self.last_cycle = out.reports.last().map_or(self.last_cycle, |report| report.cycle);
         for (to, frame) in out.frames {
             let Address::Worker(shard_id) = to else { continue };
             self.replies.push_back((shard_id, frame));
@@ -198,6 +201,22 @@ fn asynchronous_cycles_conserve_every_row() {
         bench.deliver_reply();
     }
     assert_eq!(bench.n_rows(), 120);
+}
+
+#[test]
+fn who_leaves_does_not_hasten_the_cycles_of_those_who_stay() {
+    let mut bench = Bench::new(4, Schedule::Async);
+    bench.deliver_all(12);
+    let before = bench.last_cycle;
+    assert!(before >= 10, "{before}");
+    bench.take_push_of(3);
+    bench.workers[3] = None;
+    bench.tell_coordinator(Event::Lost(3));
+    for round in 1..4 {
+        bench.deliver_all(1);
+        assert!(bench.last_cycle <= before + round, "cycle {} after {before} and {round} more", bench.last_cycle);
+    }
+    assert!(bench.last_cycle > before);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::consolidate::{
     ComponentId, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive, splits,
 };
 use crate::family::log_joint;
-use crate::halves::{Half, Part};
+use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{encode_reply, encode_snapshot};
 use crate::message::{Moved, Push, Reply, Snapshot, Stamp, Told};
 use crate::model::Alpha;
@@ -52,20 +52,25 @@ impl Coordinator {
         }
         self.has_closed |= swept > 0 && self.is_closing();
         if next > self.cycle {
+            let n_closed = self.n_absorbed_at_close + (next - self.cycle) * self.members.len() as u64;
+            self.n_absorbed_at_close = n_closed.min(self.n_absorbed);
             self.cycle = next;
             self.close_cycle(&mut rng, out);
         }
         self.answer(&stamps, out);
     }
 
-    /// The cycle that pushes close, of which so many come from a sweep. Workers at their own pace have closed one when each has pushed
-    /// once more on average; the last one they close together.
+    /// The cycle that pushes close, of which so many come from a sweep. Workers at their own pace have closed one when as many pushes have come as there are
+    /// workers now: who leaves or joins does not change how many cycles there have been. The last one they close together.
     fn next_cycle(&self, swept: u64) -> u64 {
         let is_common = self.options.schedule == Schedule::Sync || self.is_closing();
         match swept {
             0 => self.cycle,
             _ if is_common => self.cycle + 1,
-            _ => (self.n_absorbed / self.members.len() as u64).clamp(self.cycle, self.horizon.last_cycle() - 1),
+            _ => {
+                let n_since = self.n_absorbed.saturating_sub(self.n_absorbed_at_close);
+                (self.cycle + n_since / self.members.len() as u64).min(self.horizon.last_cycle() - 1)
+            }
         }
     }
 
@@ -234,16 +239,16 @@ impl Coordinator {
 
     /// Notes which components are no longer as they were last told.
     fn note_changes(&mut self) {
-        let mut told = std::mem::take(&mut self.told);
-        let family = family_of(&self.plan);
-        let now = |(id, total): (ComponentId, &Weighed)| {
-            let halves = self.pool.halves(id, family);
-            match told.remove(&id) {
-                Some((told, since)) if told.total == total.stats && told.halves == halves => (id, (told, since)),
+        // both are in the order of ids: a walk along them needs no search
+        let mut told = std::mem::take(&mut self.told).into_iter().peekable();
+        let now = |(id, total, halves): (ComponentId, &Weighed, Halves)| {
+            while told.next_if(|(before, _)| *before < id).is_some() {}
+            match told.next_if(|(before, _)| *before == id) {
+                Some((_, (told, since))) if told.total == total.stats && told.halves == halves => (id, (told, since)),
                 _ => (id, (Told { total: total.stats.clone(), halves }, self.version)),
             }
         };
-        self.told = self.pool.live().map(now).collect();
+        self.told = self.pool.live_with_halves(family_of(&self.plan)).map(now).collect();
     }
 
     /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
@@ -264,6 +269,7 @@ impl Coordinator {
         (self.version, self.cycle) = (push.base_version, self.cycle.max(joining.cycle));
         self.warm_up = WarmUp::resume(joining.stride);
         self.n_absorbed = self.cycle * pushes.len() as u64;
+        self.n_absorbed_at_close = self.n_absorbed;
         if self.options.alpha == Alpha::Auto {
             self.alpha = joining.alpha;
         }

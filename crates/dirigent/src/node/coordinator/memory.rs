@@ -112,6 +112,7 @@ impl Coordinator {
             warm_up: memory.warm_up,
             n_absorbed: memory.n_absorbed,
             n_absorbed_at_idle: memory.n_absorbed_at_idle,
+            n_absorbed_at_close: memory.n_absorbed,
             n_incarnations: memory.n_incarnations,
             gone: memory.gone,
             since_report: memory.since_report,

@@ -58,6 +58,8 @@ pub struct Coordinator {
     wants_stop: bool,
     /// Pushes absorbed at the last idle step.
     n_absorbed_at_idle: u64,
+    /// Pushes that the cycles closed so far have taken.
+    n_absorbed_at_close: u64,
     /// Whether the last common answer has been given; whoever comes later is answered at once.
     has_closed: bool,
     /// Whom the last answer was sent to.
@@ -99,6 +101,7 @@ impl Coordinator {
             horizon: Horizon::new(options.cycles, options.n_kept),
             wants_stop: false,
             n_absorbed_at_idle: 0,
+            n_absorbed_at_close: 0,
             has_closed: false,
             released: BTreeSet::new(),
             options,

@@ -1,7 +1,8 @@
 //! The same with halves: what they were, are and become while workers are away.
 
 use super::*;
-use crate::consolidate::{PieceName, Trial};
+use crate::consolidate::{PieceName, Pool, Trial};
+use crate::family::Conjugate;
 use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{Message, decode};
 use crate::message::{Moved, Push, Reply};
@@ -210,6 +211,11 @@ fn a_birth_merged_into_a_component_with_halves_goes_whole_into_one() {
     bench.go_on();
 }
 
+fn halves_of(pool: &Pool, id: ComponentId, family: &dyn Conjugate) -> Halves {
+    let mut live = pool.live_with_halves(family);
+    live.find_map(|(live, _, halves)| (live == id).then_some(halves)).expect("it has rows")
+}
+
 #[test]
 fn a_merge_begins_a_new_generation_and_old_halves_are_void() {
     let (mut bench, (id, _)) = Bench::until(halved);
@@ -221,11 +227,11 @@ fn a_merge_begins_a_new_generation_and_old_halves_are_void() {
     let family = bench.family();
     let pool = bench.coordinator.pool();
     assert_eq!(pool.trial(kept), Trial { generation: before + 1, is_on: true, ..Trial::default() });
-    assert_eq!(pool.halves(kept, &family), Halves::Fresh { generation: before + 1 });
+    assert_eq!(halves_of(pool, kept, &family), Halves::Fresh { generation: before + 1 });
     // the push speaks of halves that are no more
     bench.push_to_coordinator(1, away);
     let pool = bench.coordinator.pool();
-    assert_eq!(pool.halves(kept, &family), Halves::Fresh { generation: before + 1 });
+    assert_eq!(halves_of(pool, kept, &family), Halves::Fresh { generation: before + 1 });
     assert!(pool.pieces_of(1).filter(|(_, piece)| piece.owner == kept).all(|(_, piece)| piece.half.is_none()));
     bench.go_on();
 }
