@@ -225,7 +225,7 @@ fn a_worker_that_sends_noise_is_expelled_by_name_and_the_others_go_on() {
 
 #[test]
 fn pool_equals_labels_after_any_schedule() {
-    let conserved: Vec<Conserved> = (0..300).map(conserve).collect();
+    let conserved: Vec<Conserved> = (0..350).map(conserve).collect();
     let n_events = conserved.iter().map(|conserved| conserved.n_events).sum::<u64>();
     assert!(n_events > 20_000, "{n_events} events were checked");
     // a doubled frame may be under way to the very end
@@ -235,5 +235,5 @@ fn pool_equals_labels_after_any_schedule() {
         conserved.iter().filter(|conserved| conserved.splits).map(|conserved| &conserved.counted).collect();
     let n_split = with_splits.iter().filter(|counted| counted.n_splits > 0).count();
     let n_merged = with_splits.iter().filter(|counted| counted.n_merges > 0).count();
-    assert!(n_split > 30 && n_merged > 30, "splits in {n_split}, merges in {n_merged} of {}", with_splits.len());
+    assert!(n_split > 30 && n_merged > 40, "splits in {n_split}, merges in {n_merged} of {}", with_splits.len());
 }
