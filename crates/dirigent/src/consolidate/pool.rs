@@ -40,7 +40,7 @@ impl Component {
             _ if !is_on => Halves::Resting,
             [None, None] => Halves::Fresh { generation },
             halves => {
-                let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+                let empty = || family.empty_contribution();
                 let stats = halves.each_ref().map(|half| half.as_ref().map_or_else(empty, |half| half.stats.clone()));
                 Halves::Known { generation, stats }
             }

@@ -63,6 +63,11 @@ pub trait Conjugate: Send + Sync {
         Stats::empty_dense(self.stats_len())
     }
 
+    /// The same in the form in which contributions travel: sparse where they are counts.
+    fn empty_contribution(&self) -> Stats {
+        if self.has_counts() { Stats::empty_counts() } else { self.empty_stats() }
+    }
+
     /// Whether rows can have these statistics, which have the right coordinates: what comes from another node is asked before it is pooled,
     /// because a law with a negative count could not be drawn from. Cheap, so not every lie is found.
     fn could_be(&self, stats: &Stats) -> bool {

@@ -101,7 +101,7 @@ pub(super) struct PushBody {
 }
 
 /// The part of a reply that is for one worker.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) enum ReplyHead {
     Again { round: u64 },
     Draw,
@@ -189,16 +189,8 @@ pub(super) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SlicePush
 /// What all workers are told, encoded once.
 #[derive(Debug, Clone)]
 pub struct SharedReply {
-    kind: SharedKind,
+    head: ReplyHead,
     bytes: Arc<[u8]>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum SharedKind {
-    Draw,
-    Last,
-    Move,
-    Settle,
 }
 
 /// Encodes what labels are drawn from.
@@ -211,34 +203,28 @@ pub fn encode_draw(draw: &SliceDraw) -> SharedReply {
         weights: draw.components.weights.clone(),
         parameters: draw.components.parameters.clone(),
     };
-    SharedReply { kind: SharedKind::Draw, bytes: seal_shared(&body, false) }
+    SharedReply { head: ReplyHead::Draw, bytes: seal_shared(&body, false) }
 }
 
 /// Encodes the final state.
 pub fn encode_last(last: &SliceLast) -> SharedReply {
     let body = LastBody::pack(last);
-    SharedReply { kind: SharedKind::Last, bytes: seal_shared(&body, body.is_sparse()) }
+    SharedReply { head: ReplyHead::Last, bytes: seal_shared(&body, body.is_sparse()) }
 }
 
 /// Encodes a step of a split or a merge.
 pub fn encode_move(step: &SliceMove) -> SharedReply {
-    SharedReply { kind: SharedKind::Move, bytes: seal_shared(step, false) }
+    SharedReply { head: ReplyHead::Move, bytes: seal_shared(step, false) }
 }
 
 /// Encodes a split or a merge that is accepted.
 pub fn encode_settlement(settlement: SliceSettlement) -> SharedReply {
-    SharedReply { kind: SharedKind::Settle, bytes: seal_shared(&settlement, false) }
+    SharedReply { head: ReplyHead::Settle, bytes: seal_shared(&settlement, false) }
 }
 
 /// An answer with the part that was encoded once.
 pub fn encode_reply(stamp: Stamp, shared: &SharedReply) -> Frame {
-    let head = match shared.kind {
-        SharedKind::Draw => ReplyHead::Draw,
-        SharedKind::Last => ReplyHead::Last,
-        SharedKind::Move => ReplyHead::Move,
-        SharedKind::Settle => ReplyHead::Settle,
-    };
-    Frame { shared: Some(Arc::clone(&shared.bytes)), ..frame(stamp, Kind::SliceReply, &head, false) }
+    Frame { shared: Some(Arc::clone(&shared.bytes)), ..frame(stamp, Kind::SliceReply, &shared.head, false) }
 }
 
 /// Any answer.

@@ -248,7 +248,7 @@ fn add_to<K: Ord>(totals: &mut BTreeMap<K, Stats>, key: K, stats: &Stats) {
 /// The statistics of a shard's rows by component and half; rows in no half count as left.
 fn recompute(model: &Model, shard: &Shard, labels: &[Option<Place>]) -> BTreeMap<(ComponentId, Half), Stats> {
     let conjugate = model.conjugate();
-    let empty = if conjugate.has_counts() { Stats::empty_counts() } else { conjugate.empty_stats() };
+    let empty = conjugate.empty_contribution();
     with_family!(model, family => recompute_with(family, empty, shard, labels))
 }
 

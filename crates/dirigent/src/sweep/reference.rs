@@ -169,8 +169,8 @@ pub fn half_contributions<F: Family>(
 ) -> Vec<[Stats; 2]> {
     if family.has_counts() {
         let set = |(&label, half): (&u32, &Option<Half>)| (label as usize).saturating_mul(2) + half.map_or(0, Half::ix);
-        let halves = sparse_sums(family, shard, labels.iter().zip(halves).map(set), 2 * n_slots);
-        return halves.as_chunks().0.to_vec();
+        let mut halves = sparse_sums(family, shard, labels.iter().zip(halves).map(set), 2 * n_slots).into_iter();
+        return std::iter::from_fn(|| Some([halves.next()?, halves.next()?])).collect();
     }
     let mut stats: Vec<[Stats; 2]> = (0..n_slots).map(|_| [family.empty_stats(), family.empty_stats()]).collect();
     for_rows(family, labels, n_slots, |row_ix| {

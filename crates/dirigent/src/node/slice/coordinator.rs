@@ -106,7 +106,7 @@ impl SliceCoordinator {
             let SliceContribution { id, stats, smallest_uniform } = contribution;
             let total = totals.entry(*id).or_insert_with(|| {
                 let family = self.gathering.family();
-                let stats = if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+                let stats = family.empty_contribution();
                 Total { id: *id, stats, smallest_uniform: 1.0 }
             });
             total.stats.add(stats);

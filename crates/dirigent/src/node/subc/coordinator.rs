@@ -143,7 +143,7 @@ impl SubcCoordinator {
     fn move_columns(&mut self, places: &Places) {
         let places: BTreeMap<ComponentId, [ComponentId; 2]> = places.iter().copied().collect();
         let family = self.gathering.family();
-        let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+        let empty = || family.empty_contribution();
         for column in self.columns.values_mut() {
             for (id, [left, right]) in std::mem::take(&mut column.contributions) {
                 let [left_id, right_id] = places.get(&id).copied().unwrap_or([id, id]);
@@ -156,7 +156,7 @@ impl SubcCoordinator {
     /// Components with rows, added up in worker order.
     fn totals(&self) -> Vec<Total> {
         let family = self.gathering.family();
-        let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+        let empty = || family.empty_contribution();
         let mut halves: BTreeMap<ComponentId, [Stats; 2]> = BTreeMap::new();
         for (id, parts) in self.columns.values().flat_map(|column| &column.contributions) {
             let sums = halves.entry(*id).or_insert_with(|| [empty(), empty()]);

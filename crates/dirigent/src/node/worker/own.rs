@@ -54,7 +54,7 @@ impl Own {
 
     /// What a push would have to differ from to be worth saying.
     pub(super) fn answered(self, generations: &[Option<u32>], family: &dyn Conjugate) -> Vec<Option<Part>> {
-        let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+        let empty = || family.empty_contribution();
         let mut parts = Vec::with_capacity(generations.len());
         let slots = self.totals.into_iter().zip(self.halves).zip(self.has_unset);
         for (((total, halves), has_unset), generation) in slots.zip(generations) {

@@ -17,7 +17,6 @@ use crate::node::rounds::Heard;
 use crate::node::slice::attempt::{Attempt, MOST_STEPS, Next, Partition, Terms, Verdict};
 use crate::node::slice::census::Census;
 use crate::rng::{Role, Seed, Stream};
-use crate::stats::Stats;
 
 /// Steps of a round, at most: each has a name of its own.
 const STEPS_OF_A_ROUND: u64 = 1 << 11;
@@ -87,7 +86,7 @@ impl SliceCoordinator {
     /// All workers have answered what they were asked.
     pub(super) fn on_all_sides(&mut self, said: Vec<(Stamp, Said)>, out: &mut Outbox) -> Result<()> {
         let family = self.gathering.family();
-        let empty = || if family.has_counts() { Stats::empty_counts() } else { family.empty_stats() };
+        let empty = || family.empty_contribution();
         let (mut sides, mut log_probability) = ([empty(), empty()], 0.0);
         for (_, said) in &said {
             let Said::Sides(of_worker) = said else { panic!("all have answered") };
