@@ -21,10 +21,14 @@ pub(super) fn tell(node: &mut dyn Node, who: Address, event: Event, stopwatch: S
     call(who, stopwatch, |out| node.on(event, out))
 }
 
-/// Offers a node one idle step.
-pub(super) fn idle(node: &mut dyn Node, who: Address, stopwatch: Stopwatch) -> Result<Outcome> {
-    // whether another step is worth it does not matter: there is one after each frame
-    call(who, stopwatch, |out| node.idle(out).map(|_| ()))
+/// Offers a node one idle step; whether it would take another.
+pub(super) fn idle(node: &mut dyn Node, who: Address, stopwatch: Stopwatch) -> Result<(Outcome, bool)> {
+    let mut wants_more = false;
+    let outcome = call(who, stopwatch, |out| {
+        wants_more = node.idle(out)?;
+        Ok(())
+    })?;
+    Ok((outcome, wants_more))
 }
 
 /// The name of a node, for messages.

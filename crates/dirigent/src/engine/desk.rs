@@ -121,11 +121,12 @@ impl<'a> Desk<'a> {
             }
             if let Some(event) = self.inbox.pop_front() {
                 self.tell(event)?;
+            } else if std::mem::take(&mut self.may_idle) && self.roll.is_active(Address::Coordinator) {
+                let (outcome, wants_more) = call::idle(self.coordinator, Address::Coordinator, Stopwatch::Wall)?;
+                self.may_idle = wants_more;
+                self.publish(Address::Coordinator, outcome)?;
             } else if self.held_back.is_some() && self.all_rest() {
                 self.take_checkpoint()?;
-            } else if std::mem::take(&mut self.may_idle) && self.roll.is_active(Address::Coordinator) {
-                let outcome = call::idle(self.coordinator, Address::Coordinator, Stopwatch::Wall)?;
-                self.publish(Address::Coordinator, outcome)?;
             } else if !self.all_rest() || !self.away.is_empty() {
                 if let Some(arrival) = self.workers.next(true)? {
                     self.take_in(arrival)?;
@@ -244,15 +245,10 @@ impl<'a> Desk<'a> {
         self.may_idle |= matches!(event, Event::Frame { .. });
         match call::tell(self.coordinator, Address::Coordinator, event, Stopwatch::Wall) {
             Err(Error::BadFrame { from: Address::Worker(shard), why }) => {
-                self.expel(shard, Error::BadFrame { from: Address::Worker(shard), why })?;
+                self.expel(shard, Error::BadFrame { from: Address::Worker(shard), why })
             }
-            outcome => self.publish(Address::Coordinator, outcome?)?,
+            outcome => self.publish(Address::Coordinator, outcome?),
         }
-        if !self.is_stop_told && self.driver.wants_stop(self.meter.seconds()) {
-            self.is_stop_told = true;
-            self.inbox.push_back(Event::Stop);
-        }
-        Ok(())
     }
 
     /// Does what a node wants said and done.
@@ -290,6 +286,10 @@ impl<'a> Desk<'a> {
             let info = self.meter.report(report, None);
             self.at_border = self.meter.so_far();
             self.driver.on_report(info)?;
+        }
+        if from == Address::Coordinator && !self.is_stop_told && self.driver.wants_stop(self.meter.seconds()) {
+            self.is_stop_told = true;
+            self.inbox.push_back(Event::Stop);
         }
         Ok(())
     }

@@ -7,7 +7,8 @@
 //! - a node is told one event at a time, [`Event::Start`](crate::node::Event::Start) first;
 //! - what a worker says to the driver in an event reaches the driver before the coordinator sees anything of that event, so labels are
 //!   there when the report they belong to arrives;
-//! - the coordinator is offered at most one idle step after each frame, and only while nothing waits for it;
+//! - when nothing waits for the coordinator any more, it is offered one idle step after the frames it was told, and another as long as it asks for it: it may
+//!   leave answers for then;
 //! - the run ends when every node has said that it is done and nothing is in flight.
 
 mod call;
@@ -45,7 +46,7 @@ pub trait Driver {
         Err(failed("the driver", format!("expects no frame of the coordinator, got one of {} bytes", frame.n_bytes())))
     }
 
-    /// Whether the run should end at the next border of a cycle. Asked after every event of the coordinator, with the seconds since the run
+    /// Whether the run should end at the next border of a cycle. Asked after every event of the coordinator and every idle step, with the seconds since the run
     /// began on the engine's clock: a virtual one where there is one.
     fn wants_stop(&mut self, seconds: f64) -> bool {
         let _ = seconds;

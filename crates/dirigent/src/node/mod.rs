@@ -154,7 +154,8 @@ pub trait Node: Send {
     /// as it was before, and its sender is to be treated as lost; any other error ends the run.
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()>;
 
-    /// One bounded step of refinement while nothing waits (steps, never a duration). Whether another one is worth it now.
+    /// One bounded step while nothing waits (steps, never a duration): answers that were left for when there is time, or refinement. Whether another one is
+    /// worth it now.
     fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
         let _ = out;
         Ok(false)

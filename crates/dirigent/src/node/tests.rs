@@ -3,6 +3,7 @@
 mod splits;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use super::conservation::Witness;
 use super::{Address, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox, Schedule, Worker};
@@ -86,6 +87,8 @@ impl Bench {
     fn tell_coordinator(&mut self, event: Event) {
         let mut out = Outbox::default();
         self.coordinator.on(event, &mut out).unwrap();
+        // nothing else waits: whoever has pushed is answered
+        self.coordinator.answer_who_waits(&mut out);
         self.n_reports += out.reports.len();
         self.last_cycle = out.reports.last().map_or(self.last_cycle, |report| report.cycle);
         for (to, frame) in out.frames {
@@ -187,6 +190,58 @@ fn synchronous_cycles_conserve_every_row() {
     bench.deliver_all(10);
     assert_eq!(bench.n_rows(), 120);
     assert!((4..=6).contains(&bench.live().len()), "{:?}", bench.live());
+}
+
+#[test]
+fn who_pushes_while_the_coordinator_is_busy_is_answered_together() {
+    let mut bench = Bench::new(3, Schedule::Async);
+    (0..3).for_each(|_| bench.deliver_reply());
+    let answers_of = |bench: &mut Bench| {
+        let mut out = Outbox::default();
+        for shard_id in [2, 0] {
+            let frame = bench.take_push_of(shard_id);
+            bench.coordinator.on(Event::Frame { from: Address::Worker(shard_id), frame }, &mut out).unwrap();
+            bench.check();
+        }
+        assert!(out.frames.is_empty());
+        assert!(bench.coordinator.idle(&mut out).unwrap(), "there may be more to do");
+        assert!(!bench.coordinator.answer_who_waits(&mut out), "nobody waits any more");
+        bench.check();
+        let receivers: Vec<Address> = out.frames.iter().map(|(to, _)| *to).collect();
+        assert_eq!(receivers, [Address::Worker(0), Address::Worker(2)]);
+        out.frames
+    };
+    let answers = answers_of(&mut bench);
+    answers.into_iter().zip([0, 2]).for_each(|((_, frame), shard_id)| bench.reply_to_worker(shard_id, frame));
+    // both have now swept against the same snapshot: so the next one is shared, too
+    let shared: Vec<_> = answers_of(&mut bench).into_iter().map(|(_, frame)| frame.shared.unwrap()).collect();
+    assert!(Arc::ptr_eq(&shared[0], &shared[1]));
+}
+
+#[test]
+fn who_joins_when_all_are_asked_to_end_sweeps_first() {
+    let mut bench = Bench::new(2, Schedule::Async);
+    (0..2).for_each(|_| bench.deliver_reply());
+    bench.workers.push(Some(worker(2)));
+    bench.tell_worker(2, Event::Start);
+    let hello = bench.take_push_of(2);
+    bench.push_to_coordinator(2, hello);
+    let plan = bench.take_reply_to(2);
+    bench.reply_to_worker(2, plan);
+    // its first push has come, and those of the others, when a stop is wanted; the coordinator was busy all the time
+    let mut out = Outbox::default();
+    for shard_id in [2, 0, 1] {
+        let frame = bench.take_push_of(shard_id);
+        bench.coordinator.on(Event::Frame { from: Address::Worker(shard_id), frame }, &mut out).unwrap();
+    }
+    bench.tell_coordinator(Event::Stop);
+    assert_eq!(bench.replies.iter().map(|(to, _)| *to).collect::<Vec<_>>(), [2]);
+    bench.deliver_reply();
+    bench.deliver_push();
+    assert_eq!(bench.replies.len(), 3);
+    (0..3).for_each(|_| bench.deliver_reply());
+    assert_eq!(bench.n_rows(), 120);
+    assert!(bench.pushes.is_empty(), "nobody sweeps any more");
 }
 
 #[test]

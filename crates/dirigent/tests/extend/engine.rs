@@ -24,23 +24,31 @@ use dirigent::{Error, Result};
 fn run(coordinator: &mut dyn Node, workers: &mut [Box<dyn Node>]) -> Result<Vec<CycleReport>> {
     let everybody = (0..workers.len()).map(|shard| Address::Worker(shard as u32)).chain([Address::Coordinator]);
     let mut events: VecDeque<(Address, Event)> = everybody.map(|node| (node, Event::Start)).collect();
-    let (mut n_running, mut reports) = (workers.len() + 1, Vec::new());
-    while let Some((to, event)) = events.pop_front() {
+    let (mut n_running, mut reports, mut may_idle) = (workers.len() + 1, Vec::new(), false);
+    loop {
         let mut out = Outbox::default();
-        match to {
-            Address::Coordinator => coordinator.on(event, &mut out)?,
-            Address::Worker(shard) => workers[shard as usize].on(event, &mut out)?,
+        let from = match events.pop_front() {
+            Some((Address::Coordinator, event)) => {
+                may_idle = true;
+                coordinator.on(event, &mut out)?;
+                Address::Coordinator
+            }
+            Some((Address::Worker(shard), event)) => {
+                workers[shard as usize].on(event, &mut out)?;
+                Address::Worker(shard)
+            }
             // labels and samples, to look at: nobody does here
-            Address::Driver => {}
-        }
+            Some((Address::Driver, _)) => continue,
+            // it may have left answers for when nothing waits
+            None if may_idle => {
+                may_idle = coordinator.idle(&mut out)?;
+                Address::Coordinator
+            }
+            None => break,
+        };
         n_running -= usize::from(out.is_done);
         reports.extend(out.reports);
-        events.extend(out.frames.into_iter().map(|(receiver, frame)| (receiver, Event::Frame { from: to, frame })));
-        if to == Address::Coordinator && events.is_empty() {
-            let mut out = Outbox::default();
-            coordinator.idle(&mut out)?;
-            events.extend(out.frames.into_iter().map(|(receiver, frame)| (receiver, Event::Frame { from: to, frame })));
-        }
+        events.extend(out.frames.into_iter().map(|(to, frame)| (to, Event::Frame { from, frame })));
     }
     if n_running > 0 {
         let problem = format!("nothing is under way, and {n_running} nodes are not done");

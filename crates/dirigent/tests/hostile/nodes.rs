@@ -90,7 +90,10 @@ impl<C: Node, W: Node> Bench<C, W> {
                 Some(worker) => worker.on(event, &mut out)?,
                 None => return Ok(()),
             },
-            Address::Coordinator | Address::Driver => self.coordinator.on(event, &mut out)?,
+            Address::Coordinator | Address::Driver => {
+                self.coordinator.on(event, &mut out)?;
+                while self.coordinator.idle(&mut out)? {}
+            }
         }
         let sent = out.frames.into_iter().filter(|(receiver, _)| *receiver != Address::Driver);
         self.under_way.extend(sent.map(|(receiver, frame)| (to, receiver, frame)));

@@ -167,7 +167,11 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
                     outcome => outcome?,
                 }
             }
-            None => call::idle(node, who, stopwatch)?,
+            None => {
+                let (outcome, wants_more) = call::idle(node, who, stopwatch)?;
+                self.may_idle = wants_more;
+                outcome
+            }
         };
         outcome.seconds = self.cost(who, &outcome);
         let host = self.host(who);

@@ -64,8 +64,11 @@ fn a_toy_out_of_step_ends_and_idles_at_most_once_a_frame() {
     assert!(coordinator.n_idle <= coordinator.n_frames, "{coordinator:?}");
 }
 
-/// A coordinator that is done when it has had an idle step, and lets the worker know.
-struct Idler(Sender<()>);
+/// A coordinator that is done when it has had two idle steps, the second because it asked for it, and lets the worker know.
+struct Idler {
+    n_idle: usize,
+    told: Sender<()>,
+}
 
 impl Node for Idler {
     fn on(&mut self, _: Event, _: &mut Outbox) -> Result<()> {
@@ -73,9 +76,12 @@ impl Node for Idler {
     }
 
     fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
-        out.is_done = true;
-        self.0.send(()).unwrap();
-        Ok(false)
+        self.n_idle += 1;
+        if self.n_idle == 2 {
+            out.is_done = true;
+            self.told.send(()).unwrap();
+        }
+        Ok(self.n_idle < 2)
     }
 
     fn checkpoint(&self) -> Vec<u8> {
@@ -84,8 +90,8 @@ impl Node for Idler {
 }
 
 #[test]
-fn a_coordinator_idles_after_a_frame_while_its_workers_are_busy() {
-    let (idler, idled) = channel();
+fn a_coordinator_idles_after_a_frame_as_often_as_it_asks_while_its_workers_are_busy() {
+    let (told, idled) = channel();
     let idled = Mutex::new(idled);
     let workers = vec![
         scripted(|_, out| {
@@ -99,7 +105,7 @@ fn a_coordinator_idles_after_a_frame_while_its_workers_are_busy() {
             idled.lock().unwrap().recv_timeout(PATIENCE).map_err(|_| failed("coordinator", "was never idle"))
         }),
     ];
-    run(&mut Idler(idler), workers, 2, &mut Notes::default()).unwrap();
+    run(&mut Idler { n_idle: 0, told }, workers, 2, &mut Notes::default()).unwrap();
 }
 
 #[test]

@@ -207,7 +207,7 @@ impl Node for ToyCoordinator {
 
     fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
         self.n_idle += 1;
-        Ok(true)
+        Ok(false)
     }
 
     fn checkpoint(&self) -> Vec<u8> {

@@ -24,12 +24,35 @@ const MOST_STARTED: usize = 5000;
 impl Coordinator {
     pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
         let is_here = |shard: &ShardId| self.waiting.contains_key(shard);
-        let all_here =
-            if self.is_in_step() { self.awaited.iter().all(is_here) } else { self.members.keys().all(is_here) };
+        let all_here = if self.is_in_step() {
+            self.awaited.iter().all(is_here)
+        } else {
+            self.members.keys().all(is_here) && self.waiting.values().all(|(_, push)| push.joining.is_none())
+        };
         if all_here && !self.waiting.is_empty() {
             let pushes = std::mem::take(&mut self.waiting);
             self.absorb(pushes, out);
         }
+    }
+
+    /// Absorbs and answers together whoever waits for nobody else; whether there was anyone.
+    pub(in crate::node) fn answer_who_waits(&mut self, out: &mut Outbox) -> bool {
+        if self.is_in_step() {
+            return false;
+        }
+        // at the end all wait for one another, but for those who join and have yet to sweep
+        let is_closing = self.is_closing();
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (ready, waiting): (BTreeMap<_, _>, _) =
+            waiting.partition(|(_, (_, push))| !is_closing || push.joining.is_some());
+        self.waiting = waiting;
+        let is_any_ready = !ready.is_empty();
+        if is_any_ready {
+            self.absorb(ready, out);
+        } else {
+            self.close_cycle_if_all_have_come(out);
+        }
+        is_any_ready
     }
 
     /// Absorbs pushes and answers them.

@@ -1,7 +1,8 @@
 //! The coordinator: it owns the pool and decides which pieces belong together. It never sees a row.
 //!
 //! Two schedules. Synchronous: when every member has pushed, first all contributions are entered, then the births in (worker, birth number)
-//! order, then all are answered. Asynchronous: each push is absorbed on arrival and answered at once, and while nothing waits the pool is refined.
+//! order, then all are answered. Asynchronous: as soon as nothing else has come, those who have pushed are answered, one or several together;
+//! then the pool is refined. So a coordinator that is slower than its workers has less to do for each of them.
 
 mod checking;
 mod cycle;
@@ -35,7 +36,7 @@ pub struct Coordinator {
     told: BTreeMap<ComponentId, (Told, u64)>,
     /// Whom a synchronous cycle waits for.
     awaited: BTreeSet<ShardId>,
-    /// Pushes that wait for the others.
+    /// Pushes that wait: for those of the others, or until nothing more comes.
     waiting: BTreeMap<ShardId, (Stamp, Push)>,
     /// Set until a coordinator that was lost has heard from everyone again.
     is_rebuilding: bool,
@@ -221,11 +222,14 @@ impl Coordinator {
         self.awaited.insert(stamp.shard);
         // what waits of an earlier life is no longer true
         self.waiting.remove(&stamp.shard);
-        if !self.is_in_step() && (push.joining.is_some() || !self.is_closing()) {
+        if !self.is_in_step() && self.is_closing() && push.joining.is_some() {
+            // the others wait to end together, and it has yet to sweep
             self.absorb(BTreeMap::from([(stamp.shard, (stamp, push))]), out);
         } else {
             self.waiting.insert(stamp.shard, (stamp, push));
-            self.close_cycle_if_all_have_come(out);
+            if self.is_in_step() || self.is_closing() {
+                self.close_cycle_if_all_have_come(out);
+            }
         }
         Ok(())
     }
@@ -296,9 +300,12 @@ impl Node for Coordinator {
         }
     }
 
-    /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until every member has pushed once more, and
-    /// longer when there are many components.
-    fn idle(&mut self, _out: &mut Outbox) -> Result<bool> {
+    /// Answers whoever has pushed at its own pace. If nobody has, one batch of merge and split moves. It begins with a table of all pairs, so it waits until
+    /// every member has pushed once more, and longer when there are many components.
+    fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
+        if self.answer_who_waits(out) {
+            return Ok(true);
+        }
         let cycles_apart = 1 + self.told.len() as u64 / COMPONENTS_A_CYCLE;
         // with splits, components that should be one or two are found at the close of a cycle
         let is_due = !self.options.splits
