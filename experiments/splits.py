@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The default method, measured: curves, a cold start beside k-means, a hard set, real data, bad starts. Prints Markdown.
 
-usage: splits.py [--dirigent PATH] [--folder DIR] [--data DIR] [--seeds 3] curves|cold|hard|fashion|reuters|commits|starts ...
+usage: splits.py [--dirigent PATH] [--folder DIR] [--data DIR] [--seeds 3] seeds|curves|cold|hard|fashion|reuters|commits|starts ...
 
 `cold` needs NumPy and scikit-learn; fashion, reuters and commits need a folder with those data sets (--data). Everything else is made here.
 """
@@ -16,7 +16,7 @@ import struct
 import subprocess
 import time
 
-from distributed import SYNTHETIC, Lab, mean
+from distributed import SYNTHETIC, Lab, column, mean, method_options
 
 
 def fit(lab, files, *options, truth=None):
@@ -34,6 +34,24 @@ def fit(lab, files, *options, truth=None):
 
 def told(command):
     return json.loads(subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout)
+
+
+def seeds(lab, args):
+    """Where runs of 50 cycles end, and their level: the mean over the last 20 cycles, because a single state fluctuates."""
+    data = lab.data("synthetic", "--seed", "1")
+    print("| method | K | log-joint above the truth's, at the end | its level | VI of the state | VI of the labels | KB a cycle |")
+    print("|---|---|---|---|---|---|---|")
+    for method in ["dirigent", "async", "pooled", "prog", "cgs", "hung"]:
+        runs = []
+        for seed in range(args.seeds):
+            options = [*method_options(method, 20), *SYNTHETIC, "--cycles", "50", "--seed", seed]
+            runs.append(fit(lab, data / "data.npy", *options, truth=data / "labels.npy")[:2])
+        ends = [summary["log_joint"] - summary["log_joint_truth"] for summary, _ in runs]
+        levels = [mean(column(trace, "log_joint", 30)) - summary["log_joint_truth"] for summary, trace in runs]
+        spread = lambda numbers: f"{mean(numbers):+,.0f} ({min(numbers):+,.0f} to {max(numbers):+,.0f})"
+        k, vi, vi_labels = (mean(summary[name] for summary, _ in runs) for name in ["k", "vi", "vi_labels"])
+        kilobytes = mean(mean(column(trace, "bytes")) for _, trace in runs) / 1e3
+        print(f"| {method} | {k:.1f} | {spread(ends)} | {spread(levels)} | {vi:.3f} | {vi_labels:.3f} | {kilobytes:.1f} |", flush=True)
 
 
 def curves(lab, args):
@@ -67,11 +85,14 @@ def cold(lab, args):
     vi = told([lab.dirigent, "eval", lab.folder / "oracle.npy", truth])["vi"]
     print(f"| oracle, which knows the centres | 1000 | {vi:.4f} | |", flush=True)
     for seed in range(args.seeds):
-        start = time.time()
-        summary, _, run = fit(lab, data / "data.npy", "--sigma", "8", "--sigma0", "8", "--threads", "2", "--seed", seed)
-        seconds = time.time() - start
-        vi = told([lab.dirigent, "eval", run / "labels.npy", truth])["vi"]
-        print(f"| dirigent, seed {seed}, {summary['cycles']} cycles | {summary['k']} | {vi:.4f} | {seconds:.1f} |", flush=True)
+        for alpha in ["1", "auto"]:
+            start = time.time()
+            options = ["--sigma", "8", "--sigma0", "8", "--alpha", alpha, "--threads", "2", "--seed", seed]
+            summary, _, run = fit(lab, data / "data.npy", *options)
+            seconds = time.time() - start
+            vi = told([lab.dirigent, "eval", run / "labels.npy", truth])["vi"]
+            what = f"dirigent, alpha {alpha}, seed {seed}, {summary['cycles']} cycles"
+            print(f"| {what} | {summary['k']} | {vi:.4f} | {seconds:.1f} |", flush=True)
         start = time.time()
         labels = MiniBatchKMeans(1000, random_state=seed).fit_predict(rows)
         seconds = time.time() - start
@@ -195,7 +216,7 @@ def main():
     parser.add_argument("--folder", default="runs/splits")
     parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--seeds", type=int, default=3)
-    parts = {part.__name__: part for part in [curves, cold, hard, fashion, reuters, commits, starts]}
+    parts = {part.__name__: part for part in [seeds, curves, cold, hard, fashion, reuters, commits, starts]}
     parser.add_argument("parts", nargs="+", choices=list(parts))
     args = parser.parse_args()
     lab = Lab(args.dirigent, args.folder)

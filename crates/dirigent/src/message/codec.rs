@@ -296,7 +296,16 @@ mod tests {
         let survey = Survey::of(&shard);
         let model = Model::resolve(&ModelOptions::default(), &survey).unwrap();
         let kernel = Kernel::Portable;
-        let plan = Plan { model, kernel, seed: 3, chain: 1, sweeps_per_cycle: 1, shows_labels: true, n_rows: 2 };
+        let plan = Plan {
+            model,
+            kernel,
+            seed: 3,
+            chain: 1,
+            sweeps_per_cycle: 1,
+            is_in_step: true,
+            shows_labels: true,
+            n_rows: 2,
+        };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
         for message in [Message::Hello(Hello { survey, kernel }), Message::Plan(plan), Message::ShownLabels(labels)] {
             assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));

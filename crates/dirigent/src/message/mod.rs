@@ -63,6 +63,8 @@ pub struct Plan {
     pub chain: u16,
     /// Sweeps between two pushes.
     pub sweeps_per_cycle: u32,
+    /// Whether all workers sweep once a cycle: then a sweep's stream is named by its cycle, else by the snapshot that it begins with.
+    pub is_in_step: bool,
     /// Whether workers show their labels to the driver after every cycle.
     pub shows_labels: bool,
     /// The number of rows of all workers together.

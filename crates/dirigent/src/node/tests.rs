@@ -259,6 +259,39 @@ fn asynchronous_cycles_conserve_every_row() {
 }
 
 #[test]
+fn who_sweeps_several_times_in_a_cycle_draws_afresh_each_time() {
+    let overlapping = |shard_id: ShardId| {
+        let mut rng = Seed::new(u64::from(shard_id)).stream(Role::Observer, 0, 0);
+        let cells = (0..200).map(|row| 2.0 * f64::from(row % 2) + rng.normal()).collect();
+        Worker::new(shard_id, Shard::of_table(Table::from_f64(1, cells)), Kernel::Portable)
+    };
+    let mut bench = Bench::of(options(20, Schedule::Async), (0..20).map(overlapping).collect());
+    bench.join();
+    bench.deliver_all(10);
+    // from now on only one worker is heard: fewer pushes than there are workers do not close a cycle
+    let (cycle, mut n_moved) = (bench.last_cycle, Vec::new());
+    let labels = |bench: &Bench| bench.workers[0].as_ref().expect("it is there").labels();
+    let mut before = labels(&bench);
+    for _ in 0..15 {
+        let push = bench.take_push_of(0);
+        bench.push_to_coordinator(0, push);
+        let reply = bench.take_reply_to(0);
+        bench.reply_to_worker(0, reply);
+        let now = labels(&bench);
+        n_moved.push(
+            now.iter()
+                .zip(&before)
+                .filter(|(now, before)| now.map(|row| row.name) != before.map(|row| row.name))
+                .count(),
+        );
+        before = now;
+    }
+    assert!(bench.last_cycle <= cycle + 1, "{} after {cycle}", bench.last_cycle);
+    // with the same random numbers the rows soon come to rest
+    assert!(n_moved[5..].iter().all(|n_moved| *n_moved >= 5), "{n_moved:?}");
+}
+
+#[test]
 fn who_leaves_does_not_hasten_the_cycles_of_those_who_stay() {
     let mut bench = Bench::new(4, Schedule::Async);
     bench.deliver_all(12);

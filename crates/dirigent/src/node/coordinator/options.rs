@@ -95,6 +95,7 @@ impl CoordinatorOptions {
             seed: self.seed,
             chain: self.chain,
             sweeps_per_cycle: self.sweeps_per_cycle,
+            is_in_step: self.schedule == Schedule::Sync,
             shows_labels: self.shows_labels,
             n_rows: survey.n_rows,
         })

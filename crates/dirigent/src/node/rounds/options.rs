@@ -59,6 +59,7 @@ impl RoundsCoordinatorOptions {
             seed: self.seed,
             chain: self.chain,
             sweeps_per_cycle: 1,
+            is_in_step: true,
             shows_labels: self.shows_labels,
             n_rows: survey.n_rows,
         })

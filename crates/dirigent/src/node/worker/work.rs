@@ -111,7 +111,9 @@ impl Work {
     pub(super) fn sweep(&mut self, shard_id: ShardId) -> u64 {
         let sweeps = u64::from(self.plan.sweeps_per_cycle);
         let seed = self.plan.seed();
-        let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, self.cycle * sweeps + sweep);
+        // at its own pace a worker may sweep more than once in a cycle, and never twice against one snapshot
+        let number = if self.plan.is_in_step { self.cycle } else { self.base_version };
+        let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, number * sweeps + sweep);
         let n_rows = self.sampler.labels().len() as f64;
         let alpha = if self.is_generous {
             WarmUp::generous_alpha(self.alpha, n_rows, !self.names.is_empty())
