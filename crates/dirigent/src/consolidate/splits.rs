@@ -19,6 +19,8 @@ const PROGRESS: f64 = 0.9;
 const FIRST_REST: u32 = 2;
 const LONGER: u32 = 4;
 const LONGEST_REST: u32 = 32;
+/// A rest lasts no longer than a cycle for so many components: where there are few, trials cost little, and one that is wrong is much of the model.
+const COMPONENTS_A_CYCLE: usize = 8;
 
 /// Puts the pieces of a shard that came without a half of the current generation (births, and what was said of an older one) whole into
 /// one, drawn by ρ(half, piece); an empty half weighs 1.
@@ -65,17 +67,18 @@ pub fn propose(
 pub fn age(pool: &mut Pool, family: &dyn Conjugate, alpha: f64) {
     let ratio = MergeRatio::new(family, alpha);
     let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();
+    let longest_rest = longest_rest(ids.len());
     for id in ids {
         let log_ratio = match pool.half_totals(id) {
             [Some(left), Some(right)] => Some(ratio.log(left, right)),
             _ => None,
         };
-        pool.set_trial(id, after_a_cycle(pool.trial(id), log_ratio));
+        pool.set_trial(id, after_a_cycle(pool.trial(id), log_ratio, longest_rest));
     }
 }
 
 /// `log_ratio` is log ρ(left, right), if both have rows.
-fn after_a_cycle(trial: Trial, log_ratio: Option<f64>) -> Trial {
+fn after_a_cycle(trial: Trial, log_ratio: Option<f64>, longest_rest: u32) -> Trial {
     let age = trial.age + 1;
     if trial.is_on {
         let makes_progress = match (trial.log_ratio, log_ratio) {
@@ -87,15 +90,18 @@ fn after_a_cycle(trial: Trial, log_ratio: Option<f64>) -> Trial {
         let n_failures = trial.n_failures + u32::from(is_over);
         return Trial { is_on: !is_over, age: if is_over { 0 } else { age }, n_failures, log_ratio, ..trial };
     }
-    let rests_on = age < rest_after(trial.n_failures);
+    let rests_on = age < rest_after(trial.n_failures).min(longest_rest);
     let generation = trial.generation + u32::from(!rests_on);
     Trial { generation, is_on: !rests_on, age: if rests_on { age } else { 0 }, log_ratio: None, ..trial }
 }
 
-/// 2, 8, 32, 32, … cycles.
+/// 2, 8, 32, 128, … cycles.
 fn rest_after(n_failures: u32) -> u32 {
-    let times = LONGER.saturating_pow(n_failures.saturating_sub(1));
-    FIRST_REST.saturating_mul(times).min(LONGEST_REST)
+    FIRST_REST.saturating_mul(LONGER.saturating_pow(n_failures.saturating_sub(1)))
+}
+
+fn longest_rest(n_components: usize) -> u32 {
+    ((n_components / COMPONENTS_A_CYCLE) as u32).clamp(FIRST_REST, LONGEST_REST)
 }
 
 /// Counts what splits and merges did.
@@ -108,11 +114,11 @@ mod tests {
     use super::*;
 
     /// For each cycle whether halves are kept, given log ρ at its end.
-    fn run(log_ratios: impl IntoIterator<Item = Option<f64>>) -> Vec<bool> {
+    fn run(log_ratios: impl IntoIterator<Item = Option<f64>>, n_components: usize) -> Vec<bool> {
         let mut trial = Trial { is_on: true, ..Trial::default() };
         let mut step = |log_ratio| {
             let was_on = trial.is_on;
-            trial = after_a_cycle(trial, log_ratio);
+            trial = after_a_cycle(trial, log_ratio, longest_rest(n_components));
             was_on
         };
         log_ratios.into_iter().map(&mut step).collect()
@@ -120,17 +126,19 @@ mod tests {
 
     #[test]
     fn trials_that_get_nowhere_are_short_and_their_rests_grow() {
-        let on = run(vec![Some(100.0); 100]);
-        let lengths: Vec<(bool, usize)> = on.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
-        let rests: Vec<usize> = lengths.iter().filter(|(is_on, _)| !is_on).map(|(_, length)| *length).collect();
-        assert_eq!(rests[..4], [2, 8, 32, 32]);
-        let trials: Vec<usize> = lengths.iter().filter(|(is_on, _)| *is_on).map(|(_, length)| *length).collect();
-        assert_eq!(trials[..4], [3, 2, 2, 2]);
+        for (n_components, expected) in [(1000, [2, 8, 32, 32]), (40, [2, 5, 5, 5]), (1, [2, 2, 2, 2])] {
+            let on = run(vec![Some(100.0); 100], n_components);
+            let lengths: Vec<(bool, usize)> = on.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
+            let rests: Vec<usize> = lengths.iter().filter(|(is_on, _)| !is_on).map(|(_, length)| *length).collect();
+            assert_eq!(rests[..4], expected, "{n_components} components");
+            let trials: Vec<usize> = lengths.iter().filter(|(is_on, _)| *is_on).map(|(_, length)| *length).collect();
+            assert_eq!(trials[..4], [3, 2, 2, 2]);
+        }
     }
 
     #[test]
     fn a_trial_goes_on_while_halves_part() {
-        assert_eq!(run((0..12).map(|cycle| Some(1000.0 * 0.8f64.powi(cycle)))), [true; 12]);
-        assert_eq!(rest_after(100), LONGEST_REST);
+        assert_eq!(run((0..12).map(|cycle| Some(1000.0 * 0.8f64.powi(cycle))), 1000), [true; 12]);
+        assert_eq!(rest_after(100), u32::MAX);
     }
 }
