@@ -1,6 +1,7 @@
 //! Log-gamma and friends, from `libm`: the same bits on every platform.
 
 pub mod bessel;
+pub(crate) mod log_gammas;
 
 /// ln Γ(x) for x > 0.
 #[inline]

@@ -4,8 +4,9 @@
 //! whose sketches are near are looked at.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
+use super::ratio::Room;
 use super::sketches::Sketches;
 use super::{ComponentId, MergeRatio, Pool};
 use crate::family::Conjugate;
@@ -45,14 +46,18 @@ pub fn merge_alike(pool: &mut Pool, apart: &[(ComponentId, ComponentId)], family
         ratio: MergeRatio::new(family, alpha),
         apart: apart.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
         neighbours: neighbours(pool, family),
-        versions: BTreeMap::new(),
+        versions: Versions::default(),
         queue: BinaryHeap::new(),
+        room: Room::default(),
     };
     let ids: Vec<ComponentId> = merging.neighbours.keys().copied().collect();
     ids.iter().for_each(|&id| merging.consider(pool, id, |other| other < id));
     let mut n_merges = 0;
     while let Some(Candidate { ids: (a, b), versions, .. }) = merging.queue.pop() {
-        if (merging.version(a), merging.version(b)) != versions || pool.total(a).is_none() || pool.total(b).is_none() {
+        if (merging.versions.of(a), merging.versions.of(b)) != versions
+            || pool.total(a).is_none()
+            || pool.total(b).is_none()
+        {
             continue;
         }
         let kept = pool.merge(a, b, family);
@@ -68,36 +73,49 @@ struct Merging<'a> {
     ratio: MergeRatio<'a>,
     apart: HashSet<(ComponentId, ComponentId)>,
     neighbours: BTreeMap<ComponentId, Vec<ComponentId>>,
-    versions: BTreeMap<ComponentId, u32>,
+    versions: Versions,
     queue: BinaryHeap<Candidate>,
+    room: Room,
+}
+
+/// How often each component has been merged.
+#[derive(Default)]
+struct Versions(HashMap<ComponentId, u32>);
+
+impl Versions {
+    fn of(&self, id: ComponentId) -> u32 {
+        self.0.get(&id).copied().unwrap_or(0)
+    }
+
+    fn rise(&mut self, id: ComponentId) {
+        *self.0.entry(id).or_default() += 1;
+    }
 }
 
 impl Merging<'_> {
-    fn version(&self, id: ComponentId) -> u32 {
-        self.versions.get(&id).copied().unwrap_or(0)
-    }
-
     /// Looks at a component's pairs.
     fn consider(&mut self, pool: &Pool, id: ComponentId, wanted: impl Fn(ComponentId) -> bool) {
         let Some(total) = pool.total(id) else { return };
-        let total = self.ratio.spread(total);
-        for &other in &self.neighbours[&id] {
-            if !wanted(other) || self.apart.contains(&(id, other)) {
-                continue;
+        let Self { ratio, apart, neighbours, versions, queue, room } = self;
+        ratio.with_spread(total, room, |total| {
+            for &other in &neighbours[&id] {
+                if !wanted(other) || apart.contains(&(id, other)) {
+                    continue;
+                }
+                let Some(set) = pool.total(other) else { continue };
+                let log_ratio = ratio.log(total, set);
+                if log_ratio > 0.0 {
+                    let versions = (versions.of(id), versions.of(other));
+                    queue.push(Candidate { log_ratio, ids: (id, other), versions });
+                }
             }
-            let Some(set) = pool.total(other) else { continue };
-            let log_ratio = self.ratio.log(&total, set);
-            if log_ratio > 0.0 {
-                let versions = (self.version(id), self.version(other));
-                self.queue.push(Candidate { log_ratio, ids: (id, other), versions });
-            }
-        }
+        });
     }
 
     /// A merged component has the neighbours of both, and stays apart from whatever either stayed apart from.
     fn join(&mut self, kept: ComponentId, gone: ComponentId) {
-        *self.versions.entry(kept).or_default() += 1;
-        *self.versions.entry(gone).or_default() += 1;
+        self.versions.rise(kept);
+        self.versions.rise(gone);
         let more = self.neighbours.remove(&gone).unwrap_or_default();
         for &other in &more {
             if let Some(list) = self.neighbours.get_mut(&other) {

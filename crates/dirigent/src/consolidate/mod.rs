@@ -3,6 +3,7 @@
 //! The [`Pool`] holds what every worker has contributed, piece by piece, and who owns each piece. [`progressive`] (Algorithm 1),
 //! [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`] decide which pieces belong together: they change owners, never statistics.
 
+mod by_words;
 pub mod hungarian;
 pub mod merges;
 mod pair_table;

@@ -6,9 +6,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::ratio::Room;
 use super::sketches::Sketches;
-use super::{MergeRatio, PieceKey, Pool, Weighed};
+use super::{MergeRatio, PieceKey, Pool, Weighed, by_words};
 use crate::family::Conjugate;
 use crate::rng::Stream;
 use crate::stats::Stats;
@@ -50,24 +49,38 @@ pub fn absorb(
     alpha: f64,
     rng: &mut Stream,
 ) -> ConsolidateInfo {
+    match family.word_index(&mut births.iter().map(|(_, stats)| stats)) {
+        Some(index) => by_words::absorb(pool, births, index, family, alpha, rng),
+        None => absorb_in_batches(pool, births, family, alpha, rng),
+    }
+}
+
+/// For any family.
+pub(super) fn absorb_in_batches(
+    pool: &mut Pool,
+    births: Vec<(PieceKey, Stats)>,
+    family: &dyn Conjugate,
+    alpha: f64,
+    rng: &mut Stream,
+) -> ConsolidateInfo {
     let ratio = MergeRatio::new(family, alpha);
     let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };
     let weigh = |(key, stats)| Birth { key, set: Weighed::new(family, stats), log_weights: Vec::new() };
-    let (mut births, mut room) = (births.into_iter().map(weigh), Room::default());
+    let mut births = births.into_iter().map(weigh);
     loop {
         let batch: VecDeque<Birth> = births.by_ref().take(BATCH).collect();
         if batch.is_empty() {
             return info;
         }
-        info.merges += absorb_batch(pool, batch, &ratio, &mut room, rng);
+        info.merges += absorb_batch(pool, batch, &ratio, rng);
     }
 }
 
 /// Components that a birth is compared with, where only near ones are.
 const NEAREST: usize = 16;
 
-/// The same for many births and components, beyond the paper: each birth is compared with the components near it only. Families whose sketch does
-/// not tell what is near go the long way.
+/// The same for many births and components, beyond the paper: each birth is compared with the components near it only. Documents, whose sketch does
+/// not tell well enough what is near, are compared with all by their words.
 pub fn absorb_near(
     pool: &mut Pool,
     births: Vec<(PieceKey, Stats)>,
@@ -104,17 +117,11 @@ pub fn absorb_near(
     info
 }
 
-/// One by one, but a component is laid out once for the ratios with all of them. Returns how many were merged.
-fn absorb_batch(
-    pool: &mut Pool,
-    mut batch: VecDeque<Birth>,
-    ratio: &MergeRatio<'_>,
-    room: &mut Room,
-    rng: &mut Stream,
-) -> u64 {
+/// One by one, but the components are gone through once for the ratios with all of them. Returns how many were merged.
+fn absorb_batch(pool: &mut Pool, mut batch: VecDeque<Birth>, ratio: &MergeRatio<'_>, rng: &mut Stream) -> u64 {
     let (mut ids, mut n_merged) = (Vec::new(), 0);
     for (id, total) in pool.live() {
-        set_ratios(&mut batch, ids.len(), total, ratio, room);
+        set_ratios(&mut batch, ids.len(), total, ratio);
         ids.push(id);
     }
     while let Some(Birth { key, set, mut log_weights }) = batch.pop_front() {
@@ -127,23 +134,15 @@ fn absorb_batch(
         }
         pool.enter(key, Some(set.stats), ids[choice]);
         pool.settle(ratio.family);
-        set_ratios(&mut batch, choice, pool.total(ids[choice]).expect("it has rows"), ratio, room);
+        set_ratios(&mut batch, choice, pool.total(ids[choice]).expect("it has rows"), ratio);
     }
     n_merged
 }
 
 /// Sets log ρ of all births with one component, which may be a new one.
-fn set_ratios(
-    batch: &mut VecDeque<Birth>,
-    component_ix: usize,
-    total: &Weighed,
-    ratio: &MergeRatio<'_>,
-    room: &mut Room,
-) {
-    ratio.with_spread(total, room, |total| {
-        for birth in batch {
-            birth.log_weights.resize(birth.log_weights.len().max(component_ix + 1), 0.0);
-            birth.log_weights[component_ix] = ratio.log(total, &birth.set);
-        }
-    });
+fn set_ratios(batch: &mut VecDeque<Birth>, component_ix: usize, total: &Weighed, ratio: &MergeRatio<'_>) {
+    for birth in batch {
+        birth.log_weights.resize(birth.log_weights.len().max(component_ix + 1), 0.0);
+        birth.log_weights[component_ix] = ratio.log(total, &birth.set);
+    }
 }

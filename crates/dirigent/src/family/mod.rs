@@ -12,6 +12,7 @@ mod laws;
 mod multinomial;
 mod vmf;
 mod wishart;
+mod word_index;
 
 pub use columns::{Column, ColumnLaw, Columns, ColumnsKind};
 pub use described::{Described, NamedArray};
@@ -21,6 +22,7 @@ pub(crate) use gaussian_full::add_moments;
 pub use multinomial::Multinomial;
 pub use vmf::VonMisesFisher;
 pub(crate) use wishart::{Posterior, log_height};
+pub use word_index::WordIndex;
 
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;
@@ -92,6 +94,12 @@ pub trait Conjugate: Send + Sync {
     /// others and so knows `log_apart` = b(A) + b(B) − b₀; a family that can do without b(A ∪ B) need not look at it.
     fn log_overlap(&self, a: &Stats, b: &Stats, log_apart: f64) -> f64 {
         self.log_normalizer_of_union(a, b) - log_apart
+    }
+
+    /// Where sets are counts of words: an index by which one set is compared with many, for sets with the words of `asked`.
+    fn word_index(&self, asked: &mut dyn Iterator<Item = &Stats>) -> Option<WordIndex> {
+        let _ = asked;
+        None
     }
 
     /// A point such that components that could be one are near one another: where there are many, only near ones are compared.

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use serde::{Deserialize, Serialize};
 
 use super::described::not_positive;
-use super::{Conjugate, Described, Family, NamedArray, OwnedRow};
+use super::{Conjugate, Described, Family, NamedArray, OwnedRow, WordIndex};
 use crate::rng::Stream;
 use crate::rows::{CountRow, Row};
 use crate::special::log_gamma;
@@ -83,7 +83,7 @@ fn counts_of(row: Row<'_>) -> CountRow<'_> {
 }
 
 /// ln Γ(γ+n) − ln Γ(γ) for whole n, from a table as far as it goes.
-struct Rises {
+pub(super) struct Rises {
     smoothing: f64,
     log_gamma_empty: f64,
     table: Vec<f64>,
@@ -112,7 +112,7 @@ impl Rises {
 
     /// What a word adds to the overlap of two sets: nothing unless both have it.
     #[inline]
-    fn of_both(&self, a: i64, b: i64) -> f64 {
+    pub(super) fn of_both(&self, a: i64, b: i64) -> f64 {
         self.of(a + b) - self.of(a) - self.of(b)
     }
 }
@@ -122,7 +122,7 @@ thread_local! {
     static RISES: RefCell<Option<Rises>> = const { RefCell::new(None) };
 }
 
-fn with_rises<T>(smoothing: f64, use_them: impl FnOnce(&Rises) -> T) -> T {
+pub(super) fn with_rises<T>(smoothing: f64, use_them: impl FnOnce(&Rises) -> T) -> T {
     RISES.with_borrow_mut(|rises| {
         if rises.as_ref().is_none_or(|rises| rises.smoothing != smoothing) {
             *rises = Some(Rises::new(smoothing));
@@ -201,6 +201,10 @@ impl Conjugate for Multinomial {
             Words::Sparse(entries) => entries.iter().for_each(|&(word, count)| add(word, count as f64)),
         }
         sketch
+    }
+
+    fn word_index(&self, asked: &mut dyn Iterator<Item = &Stats>) -> Option<WordIndex> {
+        Some(WordIndex::new(self, asked))
     }
 
     fn log_normalizer_empty(&self) -> f64 {

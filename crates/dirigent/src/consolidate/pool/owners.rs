@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Change, Component, ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial, of_shard};
+use crate::consolidate::Weighed;
 use crate::family::Conjugate;
 use crate::halves::Half;
 
@@ -12,11 +13,21 @@ impl Pool {
         let size = |id| self.total(id).expect("components that merge have rows").stats.count;
         let (kept, gone) =
             if (size(a), std::cmp::Reverse(a)) > (size(b), std::cmp::Reverse(b)) { (a, b) } else { (b, a) };
-        let pieces = self.components.remove(&gone).expect("it has a total").pieces;
+        let Component { pieces, total, .. } = self.components.remove(&gone).expect("it has a total");
         self.give(pieces, kept);
         self.restart(kept);
+        if family.has_counts() {
+            self.add_total(kept, &total.expect("it has rows"), family);
+        }
         self.settle(family);
         kept
+    }
+
+    /// Counts are whole numbers: in whatever order they are added, their sum is that of the pieces, which need not be gone through again.
+    fn add_total(&mut self, kept: ComponentId, gone: &Weighed, family: &dyn Conjugate) {
+        let component = self.components.get_mut(&kept).expect("it has a total");
+        component.total = component.total.as_ref().map(|total| total.union(gone, family));
+        self.stale.remove(&kept);
     }
 
     /// Regroups a component: the given pieces part from the others, both under new ids. Pieces without rows follow the larger part.

@@ -66,6 +66,23 @@ fn sparse_sets_have_the_same_sum_by_either_way() {
 }
 
 #[test]
+fn merged_counts_are_the_sum_of_the_pieces() {
+    let family = Multinomial { smoothing: 1.0, n_words: 6 };
+    let set = |ix: u32| Stats { count: 1, sums: Sums::Counts(vec![(ix % 5, 1), (5, 2), (6, 3)]) };
+    let mut pool = Pool::new(0);
+    let ids: Vec<ComponentId> = (0..3).map(|_| pool.mint()).collect();
+    for ix in 0..12 {
+        pool.enter(birth(ix % 4, ix.into()), Some(set(ix)), ids[ix as usize % 3]);
+    }
+    pool.settle(&family);
+    let kept = pool.merge(ids[0], ids[1], &family);
+    let kept = pool.merge(kept, ids[2], &family);
+    let sum = (1..12).fold(set(0), |sum, ix| sum.union(&set(ix)));
+    assert_eq!(pool.total(kept).unwrap().stats, sum);
+    assert_eq!(pool.total(kept).unwrap().log_normalizer, family.log_normalizer(&sum));
+}
+
+#[test]
 fn a_merge_keeps_the_larger_id_and_a_split_mints_two() {
     let (mut pool, first, second) = pool();
     let kept = pool.merge(second, first, &family());
