@@ -192,7 +192,7 @@ def reuters(lab, args):
 
 def commits(lab, args):
     for gamma in ["0.1", "1"]:
-        text(lab, args, "commits", gamma, 20)
+        text(lab, args, "commits", gamma, 30)
 
 
 def starts(lab, args):
