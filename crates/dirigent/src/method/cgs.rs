@@ -130,7 +130,7 @@ impl Observer for () {
 /// What a run leaves behind. Components are numbered by falling size of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The last state of the chain.
+    /// The last state of the chain; of few rows that end with exact sweeps, the most central of these.
     pub state: Vec<u32>,
     /// The most probable component of each row under the final model.
     pub labels: Vec<u32>,

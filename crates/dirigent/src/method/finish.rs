@@ -7,6 +7,7 @@
 //! is the mode; where clusters of a few dozen rows overlap there are far more states with one component more, each a little less probable, and most
 //! of the posterior lies there.
 
+use super::central;
 use super::cgs::{self, CgsOptions, Draws, Observer, Outcome};
 use super::distributed::{self, DistributedOptions};
 use super::rounds::RoundsOptions;
@@ -40,7 +41,7 @@ pub(super) fn exact_sweeps(options: &DistributedOptions, n_rows: usize) -> Optio
     (is_for_us && (1..=FEW_ROWS).contains(&n_rows)).then(|| (VISITS / n_rows).min(MOST_SWEEPS) as u64)
 }
 
-/// Runs the method until it ends, then collapsed sweeps from its last state.
+/// Runs the method until it ends, then collapsed sweeps from its last state; of the states that these and other starts lead to, the most central is kept.
 pub(super) fn run_collapsed(
     rows: &Shard,
     model: &Model,
@@ -64,9 +65,15 @@ pub(super) fn run_collapsed(
         start: Some(found.outcome.state.clone()),
         first_cycle: found.outcome.cycles,
     };
+    let interrupt = observer.interrupt();
     let outcome = cgs::run(rows, model, &exact, truth, &mut Continued { observer, found: &found, saved })?;
     let cycles = found.outcome.cycles + outcome.cycles;
-    Ok((Outcome { cycles, stopped_because: found.outcome.stopped_because, ..outcome }, found.totals))
+    let has_time = outcome.stopped_because != StoppedBecause::TimeLimit;
+    let outcome = Outcome { cycles, stopped_because: found.outcome.stopped_because, ..outcome };
+    if !has_time {
+        return Ok((outcome, found.totals));
+    }
+    Ok((central::settle(rows, model, options, outcome, interrupt)?, found.totals))
 }
 
 /// Runs the method until it ends, then the slice sampler from its last state. The first cycles of that are not kept: it must forget where the

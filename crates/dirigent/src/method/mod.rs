@@ -13,6 +13,7 @@
 pub mod advice;
 pub mod av;
 pub mod best;
+mod central;
 pub mod cgs;
 pub mod chains;
 mod collector;

@@ -9,7 +9,7 @@ use super::cgs::Outcome;
 use super::distributed::{self, DistributedOptions};
 use crate::error::Result;
 use crate::family::log_joint;
-use crate::model::{Choice, Model, ModelOptions, choose, priors};
+use crate::model::{Choice, Model, ModelOptions, choose, priors, widths};
 use crate::node::CoordinatorOptions;
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
@@ -34,6 +34,14 @@ const BEHIND: f64 = 1.0;
 const ROUNDS: usize = 3;
 /// Cycles of each.
 const CYCLES: u64 = 12;
+/// With fewer rows in all the widths of single columns are learnt, too, which a component of many rows knows by itself.
+const FEW_ROWS: usize = 5000;
+/// With fewer rows than these a fit may end with clusters of a few rows each, and costs little: it is made several times, and longer.
+const VERY_FEW_ROWS: usize = 1000;
+/// Fits of very few rows, of which the most probable is taken.
+const TRIES: u16 = 4;
+/// Cycles of each of them.
+const CYCLES_OF_TRIES: u64 = 30;
 
 /// The model that a run is to have.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +62,7 @@ pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kern
         contenders.extend(Contender::new(options, survey)?);
     }
     for n_rows in (0..).map(|growth| SAMPLE * GROWTH.pow(growth)) {
-        let sample = Sample::new(rows.every((rows.n_rows() / n_rows).max(1)), kernel);
+        let sample = Sample::new(rows, n_rows, kernel);
         // a sample may look like another family: columns of zeros and ones with a few other cells
         let is_alike = |model: Model| model.described().name() == usual.described().name();
         if contenders.is_empty() || !Model::resolve(options, &sample.survey).is_ok_and(is_alike) {
@@ -96,11 +104,13 @@ struct Attempt {
     /// Of the components that were found, under these options.
     log_joint: f64,
     n_components: usize,
+    /// Candidates that these options were chosen from.
+    n_candidates: usize,
 }
 
 impl Attempt {
     fn at(options: ModelOptions) -> Self {
-        Self { options, log_joint: f64::NEG_INFINITY, n_components: 0 }
+        Self { options, log_joint: f64::NEG_INFINITY, n_components: 0, n_candidates: 0 }
     }
 }
 
@@ -140,11 +150,13 @@ impl Contender {
         let mut attempt = Attempt::at(start);
         for _ in 0..n_rounds {
             let found = sample.fit(&attempt.options)?;
-            let mut best = Attempt { n_components: found.components.len(), ..Attempt::at(attempt.options.clone()) };
-            for candidate in &self.candidates {
-                let log_joint = sample.log_joint_under(candidate, &found)?;
+            let candidates = self.candidates_for(&found, sample)?;
+            let (n_components, n_candidates) = (found.components.len(), candidates.len());
+            let mut best = Attempt { n_components, n_candidates, ..Attempt::at(attempt.options.clone()) };
+            for candidate in candidates {
+                let log_joint = sample.log_joint_under(&candidate, &found)?;
                 if log_joint > best.log_joint {
-                    best = Attempt { options: candidate.clone(), log_joint, ..best };
+                    best = Attempt { options: candidate, log_joint, ..best };
                 }
             }
             let is_settled = best.options == attempt.options;
@@ -155,6 +167,16 @@ impl Contender {
             }
         }
         Ok(attempt)
+    }
+
+    /// The candidates, and where rows are few the same with the widths that the components found have in each column.
+    fn candidates_for(&self, found: &Outcome, sample: &Sample) -> Result<Vec<ModelOptions>> {
+        let mut candidates = self.candidates.clone();
+        if sample.is_of_few {
+            let model = Model::resolve(&self.best.options, &sample.survey)?;
+            candidates.extend(widths::candidates(&self.candidates, &model, &found.components));
+        }
+        Ok(candidates)
     }
 
     /// The candidate after the best one, where they differ in one number and so form a line.
@@ -179,7 +201,7 @@ impl Contender {
         }
         let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
         choices.extend(by_rule);
-        choices.extend(priors::told(&model, &options, &format!("of {} tried, {of_sample}", self.candidates.len())));
+        choices.extend(priors::told(&model, &options, &format!("of {} tried, {of_sample}", self.best.n_candidates)));
         Ok(Pilot { options, model, choices })
     }
 }
@@ -188,12 +210,21 @@ impl Contender {
 struct Sample {
     rows: Shard,
     survey: Survey,
+    /// Whether there are few rows in all.
+    is_of_few: bool,
     kernel: Kernel,
 }
 
 impl Sample {
-    fn new(rows: Shard, kernel: Kernel) -> Self {
-        Self { survey: Survey::of(&rows), rows, kernel }
+    /// About so many of the rows, at most about twice as many.
+    fn new(all: &Shard, n_rows: usize, kernel: Kernel) -> Self {
+        let rows = all.every((all.n_rows() / n_rows).max(1));
+        Self { survey: Survey::of(&rows), rows, is_of_few: all.n_rows() < FEW_ROWS, kernel }
+    }
+
+    /// Whether there are very few rows in all: a sample of more has more.
+    fn has_very_few(&self) -> bool {
+        self.rows.n_rows() < VERY_FEW_ROWS
     }
 
     /// The log-joint of components that were found, under another prior; α is 1.
@@ -203,10 +234,25 @@ impl Sample {
         Ok(log_joint(model.conjugate(), &found.components, 1.0, sum_log_base))
     }
 
+    /// What is found under a prior: of very few rows the most probable of several fits.
     fn fit(&self, model: &ModelOptions) -> Result<Outcome> {
+        let mut best = self.fit_chain(model, 0)?;
+        let mut log_joint_of_best = self.log_joint_under(model, &best)?;
+        for chain in 1..if self.has_very_few() { TRIES } else { 1 } {
+            let found = self.fit_chain(model, chain)?;
+            let log_joint = self.log_joint_under(model, &found)?;
+            if log_joint > log_joint_of_best {
+                (best, log_joint_of_best) = (found, log_joint);
+            }
+        }
+        Ok(best)
+    }
+
+    fn fit_chain(&self, model: &ModelOptions, chain: u16) -> Result<Outcome> {
         let coordinator = CoordinatorOptions {
             model: model.clone(),
-            cycles: Cycles::Fixed(CYCLES),
+            cycles: Cycles::Fixed(if self.has_very_few() { CYCLES_OF_TRIES } else { CYCLES }),
+            chain,
             kernel: Some(self.kernel),
             ..CoordinatorOptions::default()
         };

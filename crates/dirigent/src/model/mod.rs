@@ -10,6 +10,7 @@ mod options;
 pub mod priors;
 #[cfg(test)]
 mod tests;
+pub mod widths;
 
 pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions, Width};
 

@@ -112,12 +112,14 @@ pub struct ModelOptions {
 
 /// How wide clusters are expected to be and how surely, in numbers that do not depend on the unit of a column. It stands for `--nu0` and `--psi0` of full
 /// covariances, for `--a0` and `--b0` of normal columns.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Width {
     /// ν₀, or a₀.
     pub strength: f64,
     /// The share of a column's variance that clusters are expected to have.
     pub share: f64,
+    /// How many times that in each column; none where it is the same in all.
+    pub columns: Vec<f64>,
 }
 
 /// What is known of columns beside their numbers.

@@ -101,7 +101,7 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
     let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, WHY_PRIOR_ROWS))?;
     let least = n_columns as f64 - 1.0;
     let rule = n_columns as f64 + STRENGTH;
-    let learnt = options.degrees.or(options.width.map(|width| width.strength));
+    let learnt = options.degrees.or(options.width.as_ref().map(|width| width.strength));
     let degrees = gathered.take("nu0", learnt, rule, "columns + 2: the weakest that has a mean");
     let degrees = above("--nu0", degrees, least, &format!("larger than {least}, the columns less one"))?;
     let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
@@ -110,7 +110,7 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
         prior_scale[diagonal] = match options.prior_scale {
             Some(psi0) => positive("--psi0", psi0)? / (scale * scale),
             // the mean of an inverse Wishart is Ψ₀ / (ν₀ − D − 1)
-            None => share(options) * (degrees - least - 2.0).max(1.0),
+            None => share(options, ix) * (degrees - least - 2.0).max(1.0),
         };
         diagonal += n_columns - ix;
     }
@@ -180,7 +180,7 @@ fn columns(
     let mut columns = Vec::with_capacity(laws.len());
     for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
         let law = match law {
-            ColumnFamily::Gaussian => normal(options, column, prior_rows(laws.len()))?,
+            ColumnFamily::Gaussian => normal(options, ix, column, prior_rows(laws.len()))?,
             ColumnFamily::Bernoulli => bernoulli(options, column)?,
             ColumnFamily::Poisson => poisson(options, column)?,
             ColumnFamily::Categorical => categorical(options, column, options.columns.levels(ix))?,
@@ -191,13 +191,13 @@ fn columns(
     Ok(Columns { kind, columns })
 }
 
-fn normal(options: &ModelOptions, column: &ColumnSummary, prior_rows: f64) -> Result<ColumnLaw> {
+fn normal(options: &ModelOptions, column_ix: usize, column: &ColumnSummary, prior_rows: f64) -> Result<ColumnLaw> {
     let scale = column.sd();
-    let learnt = options.width.map_or(SHAPE, |width| width.strength);
+    let learnt = options.width.as_ref().map_or(SHAPE, |width| width.strength);
     let shape = positive("--a0", options.shape.unwrap_or(learnt))?;
     let rate = match options.rate {
         Some(rate) => positive("--b0", rate)? / (scale * scale),
-        None => share(options) * shape,
+        None => share(options, column_ix) * shape,
     };
     Ok(ColumnLaw::Normal {
         offset: column.mean,
@@ -263,8 +263,9 @@ const WHY_PRIOR_ROWS: &str =
     "a tenth of a row with 4 columns, less with fewer or more: where a cluster lies is hardly known beforehand";
 
 /// The share of a column's variance that a cluster is expected to have.
-fn share(options: &ModelOptions) -> f64 {
-    options.width.map_or(SHARE, |width| width.share)
+fn share(options: &ModelOptions, column_ix: usize) -> f64 {
+    let of_width = |width: &Width| width.share * width.columns.get(column_ix).copied().unwrap_or(1.0);
+    options.width.as_ref().map_or(SHARE, of_width)
 }
 
 /// κ₀ of so many columns.
@@ -277,7 +278,10 @@ fn prior_rows(n_columns: usize) -> f64 {
 pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
     let widths = |strengths: &[f64]| {
-        let with = |strength, share| ModelOptions { width: Some(Width { strength, share }), ..options.clone() };
+        let with = |strength, share| {
+            let width = Width { strength, share, columns: Vec::new() };
+            ModelOptions { width: Some(width), ..options.clone() }
+        };
         strengths.iter().flat_map(|&strength| SHARES.map(|share| with(strength, share))).collect()
     };
     match model {
@@ -337,8 +341,8 @@ pub fn told(model: &Model, options: &ModelOptions, why: &str) -> Vec<Choice> {
     let priors = model.described().priors().into_iter().filter(|(name, _)| names.contains(name));
     let learnt = priors.map(|(name, value)| tell(name, value));
     // in a mixed table other columns have an a0 and a b0 of their own
-    let of_columns = options.width.filter(|_| names.is_empty()).map(|Width { strength, share }| {
-        [tell("a0 (gaussian)", strength), tell("b0 (gaussian, of each column's variance)", share * strength)]
+    let of_columns = options.width.as_ref().filter(|_| names.is_empty()).map(|Width { strength, share, .. }| {
+        [tell("a0 (gaussian)", *strength), tell("b0 (gaussian, of each column's variance)", share * strength)]
     });
     learnt.chain(of_columns.into_iter().flatten()).collect()
 }
