@@ -265,7 +265,7 @@ const WHY_PRIOR_ROWS: &str =
 /// The share of a column's variance that a cluster is expected to have.
 fn share(options: &ModelOptions, column_ix: usize) -> f64 {
     options.width.as_ref().map_or(SHARE, |width| match width.columns.get(column_ix) {
-        // under narrower ones a cluster that should be two is not found to be so: all cuts but one leave both sides alike
+        // under narrower ones two clusters along a line were not told apart by one seed of four
         Some(times) => (width.share * times).max(SHARES[0]),
         None => width.share,
     })
