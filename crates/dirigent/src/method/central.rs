@@ -24,7 +24,7 @@ const STARTS: u16 = 5;
 const STATES: u64 = 16;
 /// Cells that the sweeps of each visit, about.
 const CELLS: usize = 2_000_000;
-/// Sweeps of each, at most. Iris needs hundreds to go from two clusters to three.
+/// Sweeps of each, at most. 400 were too few for iris, where starts have two clusters and most of the posterior three.
 const MOST_SWEEPS: u64 = 2000;
 /// Chains that are not told have numbers beyond those of the user's.
 const UNTOLD: u32 = 12;

@@ -264,8 +264,11 @@ const WHY_PRIOR_ROWS: &str =
 
 /// The share of a column's variance that a cluster is expected to have.
 fn share(options: &ModelOptions, column_ix: usize) -> f64 {
-    let of_width = |width: &Width| width.share * width.columns.get(column_ix).copied().unwrap_or(1.0);
-    options.width.as_ref().map_or(SHARE, of_width)
+    options.width.as_ref().map_or(SHARE, |width| match width.columns.get(column_ix) {
+        // under narrower ones two clusters along a line were not told apart by one seed of four
+        Some(times) => (width.share * times).max(SHARES[0]),
+        None => width.share,
+    })
 }
 
 /// κ₀ of so many columns.
