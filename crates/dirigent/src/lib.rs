@@ -49,9 +49,6 @@
 //!         println!("cycle {}: K = {}, log-joint {:.1}", info.cycle, info.k, info.log_joint);
 //!         Ok(())
 //!     }
-//!     fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-//!         Ok(())
-//!     }
 //! }
 //!
 //! let (outcome, _totals) = method::run(&rows, &model, &options, None, &mut Watcher)?;

@@ -77,9 +77,6 @@ impl Observer for Log {
         self.0.push((info.k, info.alpha));
         Ok(())
     }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// Means and quantiles within 4 standard errors, from the effective size of the draws: 12 comparisons, false alarm below 1e-3, once and for

@@ -24,9 +24,6 @@ impl Observer for Log {
         self.0.push((info.cycle, info.log_joint, info.k, info.n_rows));
         Ok(())
     }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
 }
 
 fn rows(n_rows: usize) -> Shard {

@@ -17,6 +17,7 @@ use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 use crate::trace::CycleInfo;
+use std::time::Instant;
 
 /// Runs in all, the one that was told included.
 const STARTS: u16 = 5;
@@ -37,26 +38,38 @@ pub(super) fn settle(
     model: &Model,
     options: &DistributedOptions,
     told: Outcome,
+    deadline: Option<Instant>,
     interrupt: Interrupt,
 ) -> Result<Outcome> {
-    // nobody waits for these on other machines; and they take about as long as the run that has kept the time limit
-    let silent =
-        DistributedOptions { engine: DistributedOptions::default().engine, time_limit: None, ..options.clone() };
     let mut kept = Kept { states: Vec::new(), n_sweeps: n_sweeps(rows.n_rows(), rows.n_columns()), interrupt };
     for start in 0..STARTS {
-        let mut options = silent.clone();
+        // nobody waits for these on other machines
+        let mut options = DistributedOptions { engine: DistributedOptions::default().engine, ..options.clone() };
         options.coordinator.chain |= start << UNTOLD;
+        options.time_limit = seconds_until(deadline);
         let state = match start {
             0 => told.state.clone(),
             _ => distributed::run(std::slice::from_ref(rows), &options, None, &mut kept)?.0.state,
         };
-        let exact = exact_sweeps(&options, kept.n_sweeps, state);
+        let time_limit = seconds_until(deadline);
+        if time_limit == Some(0.0) {
+            break;
+        }
+        let exact = CgsOptions { time_limit, ..exact_sweeps(&options, kept.n_sweeps, state) };
         cgs::run(rows, model, &exact, None, &mut OfSweeps(&mut kept))?;
+    }
+    if kept.states.is_empty() {
+        return Ok(told);
     }
     let (state, alpha) = &kept.states[most_central(&kept.states)];
     let kernel = options.coordinator.kernel.unwrap_or_else(Kernel::best);
     let central = cgs::conclude(rows, model, kernel, *alpha, state, told.cycles);
     Ok(Outcome { stopped_because: told.stopped_because, ..central })
+}
+
+/// What is left of the time that the run may take.
+fn seconds_until(deadline: Option<Instant>) -> Option<f64> {
+    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs_f64())
 }
 
 /// So many sweeps from a state.
@@ -108,14 +121,6 @@ struct Kept {
 
 /// The run that leads to a start.
 impl Observer for Kept {
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-
     fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
@@ -125,14 +130,6 @@ impl Observer for Kept {
 struct OfSweeps<'a>(&'a mut Kept);
 
 impl Observer for OfSweeps<'_> {
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         if is_kept(info.cycle, self.0.n_sweeps) {
             self.0.states.push((state(), info.alpha));
@@ -147,6 +144,32 @@ impl Observer for OfSweeps<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::model::ModelOptions;
+    use crate::rows::Table;
+    use crate::survey::Survey;
+
+    /// What becomes of a run's outcome, with so much time and that interrupt.
+    fn settled(deadline: Option<Instant>, interrupt: Interrupt) -> (Outcome, Result<Outcome>) {
+        let rows = Shard::of_table(Table::from_f64(1, (0..40).map(|row| f64::from(row * row)).collect()));
+        let model = Model::resolve(&ModelOptions::default(), &Survey::of(&rows)).unwrap();
+        let told = cgs::run(&rows, &model, &CgsOptions::default(), None, &mut ()).unwrap();
+        let options = DistributedOptions::default();
+        (told.clone(), settle(&rows, &model, &options, told, deadline, interrupt))
+    }
+
+    #[test]
+    fn without_time_the_outcome_stays_what_it_was() {
+        let (told, outcome) = settled(Some(Instant::now()), Interrupt::new());
+        assert_eq!(outcome.unwrap(), told);
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_silent_runs() {
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        assert!(matches!(settled(None, interrupt).1, Err(Error::Interrupted { .. })));
+    }
 
     #[test]
     fn the_most_central_state_is_what_most_agree_on() {

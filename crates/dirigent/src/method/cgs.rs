@@ -87,9 +87,13 @@ impl Draws {
 /// Who watches a run.
 pub trait Observer {
     /// After every cycle.
-    fn on_cycle(&mut self, info: &CycleInfo) -> Result<()>;
+    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
+        Ok(())
+    }
     /// For every state that is kept.
-    fn on_draw(&mut self, state: &[u32]) -> Result<()>;
+    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
+        Ok(())
+    }
     /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after every cycle.
     fn watches_states(&self) -> bool {
         false
@@ -118,14 +122,7 @@ pub trait Observer {
 }
 
 /// Nobody watches: only the outcome counts.
-impl Observer for () {
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-}
+impl Observer for () {}
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

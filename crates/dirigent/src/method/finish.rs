@@ -7,6 +7,7 @@
 //! is the mode; where clusters of a few dozen rows overlap there are far more states with one component more, each a little less probable, and most
 //! of the posterior lies there.
 
+use super::FEW_ROWS;
 use super::central;
 use super::cgs::{self, CgsOptions, Draws, Observer, Outcome};
 use super::distributed::{self, DistributedOptions};
@@ -22,11 +23,10 @@ use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 use crate::trace::CycleInfo;
+use std::time::{Duration, Instant};
 
 /// Splits and merges that are tried in a cycle of the slice sampler, unless the user says.
 pub(super) const MOVES_PER_CYCLE: u8 = 1;
-/// More rows than these get no exact sweeps unless draws are asked for.
-const FEW_ROWS: usize = 5000;
 /// Rows that the exact sweeps visit in all.
 const VISITS: usize = 300_000;
 /// Exact sweeps, at most.
@@ -65,15 +65,13 @@ pub(super) fn run_collapsed(
         start: Some(found.outcome.state.clone()),
         first_cycle: found.outcome.cycles,
     };
-    let interrupt = observer.interrupt();
+    let (interrupt, begun) = (observer.interrupt(), Instant::now());
     let outcome = cgs::run(rows, model, &exact, truth, &mut Continued { observer, found: &found, saved })?;
     let cycles = found.outcome.cycles + outcome.cycles;
-    let has_time = outcome.stopped_because != StoppedBecause::TimeLimit;
     let outcome = Outcome { cycles, stopped_because: found.outcome.stopped_because, ..outcome };
-    if !has_time {
-        return Ok((outcome, found.totals));
-    }
-    Ok((central::settle(rows, model, options, outcome, interrupt)?, found.totals))
+    let allowed = exact.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let deadline = allowed.and_then(|allowed| begun.checked_add(allowed));
+    Ok((central::settle(rows, model, options, outcome, deadline, interrupt)?, found.totals))
 }
 
 /// Runs the method until it ends, then the slice sampler from its last state. The first cycles of that are not kept: it must forget where the
@@ -154,10 +152,6 @@ struct BurnIn<'a> {
 impl Observer for BurnIn<'_> {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.observer.on_cycle(&CycleInfo { ending: None, ..info.clone() })
-    }
-
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
     }
 
     fn interrupt(&self) -> Interrupt {

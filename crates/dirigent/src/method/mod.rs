@@ -182,6 +182,9 @@ impl MethodOptions {
     }
 }
 
+/// Up to so many rows are few: a mode says little there, and a search through many states costs little.
+const FEW_ROWS: usize = 5000;
+
 /// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. A worker
 /// of fewer than 7000 rows sees too little of a cluster to be worth a message.
 pub fn default_workers(n_rows: usize) -> usize {

@@ -32,8 +32,6 @@ const STRENGTHS: [f64; 5] = [0.0, 0.125, 0.25, 0.5, 1.0];
 const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// τ in units of the usual one.
 const CONCENTRATIONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
-/// γ in units of the usual one.
-const SMOOTHINGS: [f64; 8] = [32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25];
 /// Shares of the variance that clusters of one width may have: the widest, each in units of the one before, and how many.
 const FIXED_SHARES: (f64, f64, i32) = (0.9, 0.8, 32);
 /// Those that a pilot begins with.
@@ -277,7 +275,7 @@ fn prior_rows(n_columns: usize) -> f64 {
     PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns).min(libm::exp(-2.0 * LEAST_PRICE / n_columns))
 }
 
-/// Priors that a pilot may try in place of a model's own, those with the widest clusters first; none where the user has said what can be learnt.
+/// Priors that a pilot may try in place of a model's own, those with the widest clusters first; none where the user has said what can be learnt, and none for documents, whose γ is sought on a line.
 pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
     let widths = |strengths: &[f64]| {
@@ -297,9 +295,6 @@ pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
             let (widest, ratio, n) = FIXED_SHARES;
             (0..n).map(|step| with_fixed_share(options, family, widest * ratio.powi(step))).collect()
         }
-        Model::Multinomial(family) if !gives(&["gamma"]) => SMOOTHINGS
-            .map(|times| ModelOptions { smoothing: Some(times * family.smoothing), ..options.clone() })
-            .to_vec(),
         Model::VonMisesFisher(family) if !gives(&["tau"]) => {
             let times =
                 |times: f64| ModelOptions { concentration: Some(times * family.concentration), ..options.clone() };

@@ -22,9 +22,6 @@ impl Observer for Log {
         self.0.push((info.cycle, info.log_joint, info.k, info.alpha));
         Ok(())
     }
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The cells of rows of twelve clusters.

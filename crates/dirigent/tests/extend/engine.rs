@@ -128,10 +128,6 @@ impl Observer for Lines {
         self.0.push((info.cycle, info.log_joint, info.k));
         Ok(())
     }
-
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The cycles of a run on one of the library's engines.

@@ -5,16 +5,16 @@
 //! components most probable is taken, and that is done once more with it. Where columns are of one scale, clusters of one width compete with those that have
 //! a shape each, by the same measure. The sample is every n-th row, the seed always the same: what is learnt depends on the rows and on nothing else.
 
+mod documents;
+mod sample;
+
+use self::sample::Sample;
 use super::cgs::Outcome;
-use super::distributed::{self, DistributedOptions};
 use crate::error::Result;
-use crate::family::log_joint;
 use crate::model::{Choice, Model, ModelOptions, choose, priors, widths};
-use crate::node::CoordinatorOptions;
-use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use crate::survey::Survey;
-use crate::sweep::{Kernel, reference_sampler};
+use crate::sweep::Kernel;
 
 /// Rows of the first sample, at most about twice as many.
 const SAMPLE: usize = 2000;
@@ -32,16 +32,6 @@ const FEWEST_ROWS_OF_A_RIVAL: usize = 20;
 const BEHIND: f64 = 1.0;
 /// Fits of a sample from one start, at most.
 const ROUNDS: usize = 3;
-/// Cycles of each.
-const CYCLES: u64 = 12;
-/// With fewer rows in all the widths of single columns are learnt, too, which a component of many rows knows by itself.
-const FEW_ROWS: usize = 5000;
-/// With fewer rows than these a fit may end with clusters of a few rows each, and costs little: it is made several times, and longer.
-const VERY_FEW_ROWS: usize = 1000;
-/// Fits of very few rows, of which the most probable is taken.
-const TRIES: u16 = 4;
-/// Cycles of each of them.
-const CYCLES_OF_TRIES: u64 = 30;
 
 /// The model that a run is to have.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +47,9 @@ pub struct Pilot {
 /// The model of the rows, what the user left open learnt from a sample of them where a sample can tell.
 pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
     let (usual, choices) = Model::explain(options, survey)?;
+    if let (Model::Multinomial(family), None) = (&usual, options.smoothing) {
+        return documents::learn(rows, options, family.smoothing, survey, kernel);
+    }
     let mut contenders = Vec::new();
     for options in std::iter::once(options.clone()).chain(choose::rivals(options, survey)) {
         contenders.extend(Contender::new(options, survey)?);
@@ -78,9 +71,7 @@ pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kern
             !is_rival || FEWEST_ROWS_OF_A_RIVAL * contender.best.n_components <= n_sampled
         };
         let best = contenders.iter().find(is_believed).unwrap_or(&contenders[0]);
-        // documents have few rows a component in a sample of any size
-        let largest = if rows.is_counts() { SAMPLE * GROWTH } else { LARGEST_SAMPLE };
-        let can_grow = n_sampled < rows.n_rows() && n_rows < largest;
+        let can_grow = n_sampled < rows.n_rows() && n_rows < LARGEST_SAMPLE;
         if contenders[0].can_tell(n_sampled) || !can_grow {
             return best.told(n_sampled, survey, options);
         }
@@ -203,62 +194,6 @@ impl Contender {
         choices.extend(by_rule);
         choices.extend(priors::told(&model, &options, &format!("of {} tried, {of_sample}", self.best.n_candidates)));
         Ok(Pilot { options, model, choices })
-    }
-}
-
-/// Some of the rows.
-struct Sample {
-    rows: Shard,
-    survey: Survey,
-    /// Whether there are few rows in all.
-    is_of_few: bool,
-    kernel: Kernel,
-}
-
-impl Sample {
-    /// About so many of the rows, at most about twice as many.
-    fn new(all: &Shard, n_rows: usize, kernel: Kernel) -> Self {
-        let rows = all.every((all.n_rows() / n_rows).max(1));
-        Self { survey: Survey::of(&rows), rows, is_of_few: all.n_rows() < FEW_ROWS, kernel }
-    }
-
-    /// Whether there are very few rows in all: a sample of more has more.
-    fn has_very_few(&self) -> bool {
-        self.rows.n_rows() < VERY_FEW_ROWS
-    }
-
-    /// The log-joint of components that were found, under another prior; α is 1.
-    fn log_joint_under(&self, options: &ModelOptions, found: &Outcome) -> Result<f64> {
-        let model = Model::resolve(options, &self.survey)?;
-        let sum_log_base = reference_sampler(&model, self.rows.clone()).sum_log_base();
-        Ok(log_joint(model.conjugate(), &found.components, 1.0, sum_log_base))
-    }
-
-    /// What is found under a prior: of very few rows the most probable of several fits.
-    fn fit(&self, model: &ModelOptions) -> Result<Outcome> {
-        let mut best = self.fit_chain(model, 0)?;
-        let mut log_joint_of_best = self.log_joint_under(model, &best)?;
-        for chain in 1..if self.has_very_few() { TRIES } else { 1 } {
-            let found = self.fit_chain(model, chain)?;
-            let log_joint = self.log_joint_under(model, &found)?;
-            if log_joint > log_joint_of_best {
-                (best, log_joint_of_best) = (found, log_joint);
-            }
-        }
-        Ok(best)
-    }
-
-    fn fit_chain(&self, model: &ModelOptions, chain: u16) -> Result<Outcome> {
-        let coordinator = CoordinatorOptions {
-            model: model.clone(),
-            cycles: Cycles::Fixed(if self.has_very_few() { CYCLES_OF_TRIES } else { CYCLES }),
-            chain,
-            kernel: Some(self.kernel),
-            ..CoordinatorOptions::default()
-        };
-        let options = DistributedOptions { coordinator, ..DistributedOptions::default() };
-        let shards = std::slice::from_ref(&self.rows);
-        distributed::run(shards, &options, None, &mut ()).map(|(outcome, _)| outcome)
     }
 }
 

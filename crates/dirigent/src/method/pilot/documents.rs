@@ -1,0 +1,173 @@
+//! γ of documents, from samples of them.
+//!
+//! Components that were found under one γ speak for it, so each γ on a line is fitted by itself, wide ones first: they have few components and cost little.
+//! A sample splits what many rows share: which γ is most probable rises with the rows, where clusters have parts of their own, and stays where they have none.
+//! So several samples are fitted, and the line through what the first and the last have taught, ln γ over the logarithm of rows, is carried on to all rows.
+
+use super::sample::Sample;
+use super::{GROWTH, LARGEST_SAMPLE, Pilot, SAMPLE};
+use crate::error::Result;
+use crate::model::{Choice, ModelOptions, choose, priors};
+use crate::rows::Shard;
+use crate::survey::Survey;
+use crate::sweep::Kernel;
+
+/// The first γ that is tried with the first sample, in units of the usual one.
+const WIDEST: f64 = 32.0;
+/// The same with further samples, in units of the one before: the most that γ may rise between them.
+const WIDER: f64 = GROWTH as f64;
+/// Each γ is the one before over this.
+const RATIO: f64 = 2.0;
+/// γs that a sample tries, at most.
+const N_TRIED: i32 = 9;
+/// Cycles of each fit.
+const CYCLES: u64 = 16;
+/// Samples of more rows than the second are at most this part of all rows: where there are fewer, fitting them costs more than it is worth.
+const PART: usize = 4;
+
+/// What one sample has taught.
+struct Lesson {
+    n_rows: f64,
+    smoothing: f64,
+}
+
+/// The multinomial model of documents whose γ the user has left open. `usual` is γ by the rule.
+pub(super) fn learn(
+    rows: &Shard,
+    options: &ModelOptions,
+    usual: f64,
+    survey: &Survey,
+    kernel: Kernel,
+) -> Result<Pilot> {
+    let mut lessons: Vec<Lesson> = Vec::new();
+    for n_rows in (0..).map(|growth| SAMPLE * GROWTH.pow(growth)) {
+        let is_dear = n_rows > SAMPLE * GROWTH && rows.n_rows() < PART * n_rows;
+        if n_rows > LARGEST_SAMPLE || is_dear {
+            break;
+        }
+        let sample = Sample::new(rows, n_rows, kernel);
+        let widest = lessons.last().map_or(WIDEST * usual, |lesson| WIDER * lesson.smoothing);
+        let smoothing = most_probable(&sample, options, widest)?;
+        lessons.push(Lesson { n_rows: sample.rows.n_rows() as f64, smoothing });
+        if sample.rows.n_rows() == rows.n_rows() {
+            break;
+        }
+    }
+    let smoothing = carried_on(&lessons, rows.n_rows() as f64);
+    let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
+    let shape = choose::shape(&options, survey)?;
+    let (model, by_rule) = priors::model(shape.shape, &options, survey)?;
+    let choices = shape.choices.into_iter().chain(by_rule).chain(priors::told(&model, &options, &why(&lessons)));
+    Ok(Pilot { model, choices: choices.collect::<Vec<Choice>>(), options })
+}
+
+/// The γ under which what is found in a sample is most probable.
+fn most_probable(sample: &Sample, options: &ModelOptions, widest: f64) -> Result<f64> {
+    let mut tried: Vec<(f64, f64)> = Vec::new();
+    let mut has_clusters = false;
+    for step in 0..N_TRIED {
+        let smoothing = widest / RATIO.powi(step);
+        let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
+        let found = sample.fit_for(CYCLES, &options, 0)?;
+        let is_worse = tried.last().is_some_and(|&(_, before)| found.log_joint < before);
+        tried.push((libm::log(smoothing), found.log_joint));
+        // a single component tells how common words are, not what clusters are like
+        if is_worse && has_clusters {
+            break;
+        }
+        has_clusters = found.k > 1;
+    }
+    Ok(libm::exp(peak(&tried)))
+}
+
+/// Where the parabola through the highest point and its neighbours is highest; at an end of the line, the end.
+fn peak(tried: &[(f64, f64)]) -> f64 {
+    let highest_ix = (0..tried.len()).max_by(|&a, &b| tried[a].1.total_cmp(&tried[b].1)).expect("one γ at least");
+    let (place, height) = tried[highest_ix];
+    let before = highest_ix.checked_sub(1).map(|before_ix| tried[before_ix].1);
+    let after = tried.get(highest_ix + 1).map(|&(_, after)| after);
+    let (Some(before), Some(after)) = (before, after) else { return place };
+    let bend = before - 2.0 * height + after;
+    if bend < 0.0 { place - libm::log(RATIO) * (before - after) / (2.0 * bend) } else { place }
+}
+
+/// γ of all rows: what the last sample has taught, carried on with the slope from the first to the last.
+fn carried_on(lessons: &[Lesson], n_rows: f64) -> f64 {
+    let (first, last) = (&lessons[0], &lessons[lessons.len() - 1]);
+    if last.n_rows == first.n_rows {
+        return last.smoothing;
+    }
+    let slope = libm::log(last.smoothing / first.smoothing) / libm::log(last.n_rows / first.n_rows);
+    last.smoothing * libm::pow(n_rows / last.n_rows, slope.clamp(0.0, 1.0))
+}
+
+fn why(lessons: &[Lesson]) -> String {
+    let each: Vec<String> =
+        lessons.iter().map(|lesson| format!("{:.4} for {} rows", lesson.smoothing, lesson.n_rows)).collect();
+    format!("the most probable are {}; carried on to all rows", each.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use crate::rng::{Role, Seed};
+    use crate::rows::{CountTable, Table};
+
+    /// Documents of 50 words out of 80, of clusters whose laws are drawn with a γ.
+    fn documents(n_rows: usize, n_clusters: usize, smoothing: f64) -> Shard {
+        let mut rng = Seed::new(3).stream(Role::Observer, 0, 0);
+        let laws: Vec<Vec<f64>> = (0..n_clusters).map(|_| rng.log_dirichlet(&[smoothing; 80])).collect();
+        let mut table = CountTable::new(80);
+        for row in 0..n_rows {
+            let mut counts = [0; 80];
+            for _ in 0..50 {
+                counts[rng.categorical(&laws[row % n_clusters])] += 1;
+            }
+            table.push_row((0..80).zip(counts).filter(|&(_, count)| count > 0));
+        }
+        Shard::of_table(Table::Counts(table))
+    }
+
+    fn learnt(rows: &Shard, options: &ModelOptions) -> Pilot {
+        super::super::learn(rows, options, &Survey::of(rows), Kernel::best()).unwrap()
+    }
+
+    #[test]
+    fn the_gamma_that_clusters_were_drawn_with_is_found_from_samples() {
+        // fewer rows than a sample, and so many that what samples teach is carried on
+        for (n_rows, smoothing) in [(1500, 0.1), (1500, 1.0), (20_000, 0.3)] {
+            let pilot = learnt(&documents(n_rows, 12, smoothing), &ModelOptions::default());
+            let Model::Multinomial(family) = pilot.model else { panic!("documents") };
+            let ratio = family.smoothing / smoothing;
+            assert!((0.75..1.33).contains(&ratio), "{} instead of {smoothing} of {n_rows} rows", family.smoothing);
+        }
+    }
+
+    #[test]
+    fn a_gamma_that_was_given_stays() {
+        let asked = ModelOptions { smoothing: Some(0.7), ..ModelOptions::default() };
+        assert_eq!(learnt(&documents(300, 3, 0.1), &asked).options, asked);
+    }
+
+    #[test]
+    fn the_peak_is_that_of_the_parabola() {
+        let of = |place: f64| (place, 5.0 - 2.0 * (place - 0.3) * (place - 0.3));
+        let step = libm::log(RATIO);
+        let tried: Vec<(f64, f64)> = (0..4).map(|ix| of(1.0 - f64::from(ix) * step)).collect();
+        assert!((peak(&tried) - 0.3).abs() < 1e-12);
+        assert_eq!(peak(&tried[..1]), 1.0);
+        assert_eq!(peak(&tried[2..]), tried[2].0);
+    }
+
+    #[test]
+    fn what_rises_is_carried_on_and_what_falls_is_not() {
+        let lessons = |smoothings: &[f64]| -> Vec<Lesson> {
+            let n_rows = [1000.0, 4000.0, 16_000.0];
+            n_rows.into_iter().zip(smoothings).map(|(n_rows, &smoothing)| Lesson { n_rows, smoothing }).collect()
+        };
+        assert_eq!(carried_on(&lessons(&[0.5]), 1000.0), 0.5);
+        assert!((carried_on(&lessons(&[0.5, 0.9, 2.0]), 64_000.0) - 4.0).abs() < 1e-12);
+        assert_eq!(carried_on(&lessons(&[0.5, 0.4]), 64_000.0), 0.4);
+    }
+}
