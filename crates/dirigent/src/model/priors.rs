@@ -1,7 +1,7 @@
 //! The rule for every parameter of a prior that the user leaves out: empirical, from the survey, and such that the unit a column is measured in does not matter.
 //!
 //! The thought behind all of them: a prior should be worth about as much as one row, and expect clusters narrower than the data but not much. How much narrower is
-//! learnt by a pilot (`method/pilot.rs`) from the [`candidates`].
+//! learnt by a pilot (`method/pilot/`) from the [`candidates`].
 
 use super::checks::{above, finite, positive};
 use super::choose::Shape;
