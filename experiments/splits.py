@@ -148,7 +148,7 @@ def hold_out_docword(source, folder):
     return folder / "docword.fit.txt", folder / "docword.held.txt", border
 
 
-def real(lab, args, name, source, labels, options, cycles, methods):
+def real(lab, args, name, source, labels, options, cycles, methods, workers=None):
     folder = lab.folder / name
     folder.mkdir(exist_ok=True)
     hold_out = hold_out_npy if source.suffix == ".npy" else hold_out_docword
@@ -164,6 +164,8 @@ def real(lab, args, name, source, labels, options, cycles, methods):
         found = []
         for seed in range(args.seeds):
             asked = ["--method", method, *options, "--alpha", "1", "--cycles", cycles, "--seed", seed]
+            if workers and method != "cgs":
+                asked += ["--workers", workers]
             summary, _, run = fit(lab, rows, *asked, truth=truth)
             density = told([lab.dirigent, "predict", run, held, "--log-density", "--json", "--quiet"])["mean_log_density"]
             found.append((summary["k"], summary["nmi_labels"], summary["log_joint"], density, summary["seconds"]))
@@ -181,9 +183,9 @@ def fashion(lab, args):
          ["--sigma", "8", "--sigma0", "8"], 50, ["dirigent", "prog", "cgs"])
 
 
-def text(lab, args, name, gamma, cycles):
+def text(lab, args, name, gamma, cycles, workers=None):
     source, labels = args.data / f"docword.{name}.txt.gz", args.data / f"labels.{name}.txt"
-    real(lab, args, name, source, labels, ["--gamma", gamma], cycles, ["dirigent", "prog", "cgs"])
+    real(lab, args, name, source, labels, ["--gamma", gamma], cycles, ["dirigent", "prog", "cgs"], workers)
 
 
 def reuters(lab, args):
@@ -192,7 +194,7 @@ def reuters(lab, args):
 
 def commits(lab, args):
     for gamma in ["0.1", "1"]:
-        text(lab, args, "commits", gamma, 30)
+        text(lab, args, "commits", gamma, 30, workers=20)
 
 
 def starts(lab, args):
