@@ -7,7 +7,7 @@
 use super::sample::Sample;
 use super::{GROWTH, LARGEST_SAMPLE, Pilot, SAMPLE};
 use crate::error::Result;
-use crate::model::{Choice, ModelOptions, choose, priors};
+use crate::model::{ModelOptions, choose, priors};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -53,12 +53,14 @@ pub(super) fn learn(
             break;
         }
     }
-    let smoothing = carried_on(&lessons, rows.n_rows() as f64);
+    let n_rows = rows.n_rows() as f64;
+    let smoothing = carried_on(&lessons, n_rows);
     let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
     let shape = choose::shape(&options, survey)?;
     let (model, by_rule) = priors::model(shape.shape, &options, survey)?;
-    let choices = shape.choices.into_iter().chain(by_rule).chain(priors::told(&model, &options, &why(&lessons)));
-    Ok(Pilot { model, choices: choices.collect::<Vec<Choice>>(), options })
+    let choices =
+        shape.choices.into_iter().chain(by_rule).chain(priors::told(&model, &options, &why(&lessons, n_rows)));
+    Ok(Pilot { model, choices: choices.collect(), options })
 }
 
 /// The γ under which what is found in a sample is most probable.
@@ -101,10 +103,12 @@ fn carried_on(lessons: &[Lesson], n_rows: f64) -> f64 {
     last.smoothing * libm::pow(n_rows / last.n_rows, slope.clamp(0.0, 1.0))
 }
 
-fn why(lessons: &[Lesson]) -> String {
+fn why(lessons: &[Lesson], n_rows: f64) -> String {
     let each: Vec<String> =
         lessons.iter().map(|lesson| format!("{:.4} for {} rows", lesson.smoothing, lesson.n_rows)).collect();
-    format!("the most probable are {}; carried on to all rows", each.join(", "))
+    let is_of_all = lessons.last().is_some_and(|last| last.n_rows == n_rows);
+    let carried_on = if is_of_all { "" } else { ", carried on to all rows" };
+    format!("the most probable: {}{carried_on}", each.join(", "))
 }
 
 #[cfg(test)]
