@@ -140,8 +140,8 @@ fn add_speed(page: &mut Page, figures: &Figures<'_>, scale: &Scale) {
     }
     let section = page.section("Speed-up over CGS");
     section.paragraph(
-        "Of a cycle: how many times as long a cycle of CGS takes, the first cycle left out. To the level of CGS: how many times as long CGS takes to its own level; a method that \
-         is not there by its last cycle has no dot. One seed.",
+        "Of a cycle: how many times as long a cycle of CGS takes, the first cycle left out. To the level of CGS: how many times as long CGS takes to its own level; a method with a seed that \
+         is not there by its last cycle has no dot. Means over seeds, up to three but for the number of workers of all other figures.",
     );
     let of_a_cycle = speed_plot("Speed-up of a cycle", figures, scale, &|speed| Some(speed.of_a_cycle));
     let to_the_level = speed_plot("Speed-up to the level of CGS", figures, scale, &|speed| speed.to_the_level);

@@ -12,6 +12,9 @@ use super::methods::{METHODS, Method, REFERENCE};
 use crate::args::{Cli, Command, FitArgs, ReproduceArgs};
 use crate::fit;
 
+/// More seeds than these say little more of times than of anything else.
+const TIMED_SEEDS: u64 = 3;
+
 /// How much is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scale {
@@ -19,6 +22,8 @@ pub(crate) struct Scale {
     pub(crate) n_seeds: u64,
     pub(crate) n_cycles: u64,
     pub(crate) n_workers: u32,
+    /// Seeds of the runs that are made for the speed-up alone.
+    pub(crate) n_timed_seeds: u64,
     /// Numbers of workers for the speed-up.
     pub(crate) scaling: Vec<u32>,
     /// Numbers of real threads for the speed-up.
@@ -44,9 +49,11 @@ impl Scale {
         let cores = available_parallelism().map_or(1, |cores| cores.get()) as u32;
         let powers = (0..).map(|power| 1u32 << power).take_while(|threads| *threads < cores);
         let threads = if scaling.is_empty() { Vec::new() } else { powers.chain([cores]).collect() };
+        let n_seeds = args.seeds.unwrap_or(if args.quick { 2 } else { 10 });
         Ok(Self {
             methods: METHODS.iter().filter(asks_for).collect(),
-            n_seeds: args.seeds.unwrap_or(if args.quick { 2 } else { 10 }),
+            n_seeds,
+            n_timed_seeds: if args.quick { 1 } else { n_seeds.min(TIMED_SEEDS) },
             n_cycles: args.cycles.unwrap_or(source.usual_cycles(args.quick)),
             n_workers: args.workers,
             scaling,
@@ -137,10 +144,12 @@ pub(crate) fn trials(scale: &Scale) -> Vec<Trial> {
     for seed in 0..scale.n_seeds {
         scale.methods.iter().for_each(|method| add(Trial::new(method, scale.n_workers, seed, Place::Cluster)));
     }
-    for method in &scale.methods {
-        scale.scaling.iter().for_each(|workers| add(Trial::new(method, *workers, 0, Place::Cluster)));
-        let threads = scale.threads.iter().map(|threads| Place::Threads(*threads));
-        threads.for_each(|place| add(Trial::new(method, scale.n_workers, 0, place)));
+    for seed in 0..scale.n_timed_seeds {
+        for method in &scale.methods {
+            scale.scaling.iter().for_each(|workers| add(Trial::new(method, *workers, seed, Place::Cluster)));
+            let threads = scale.threads.iter().map(|threads| Place::Threads(*threads));
+            threads.for_each(|place| add(Trial::new(method, scale.n_workers, seed, place)));
+        }
     }
     trials
 }
@@ -190,10 +199,10 @@ mod tests {
             trials.iter().filter(of).count()
         };
         METHODS[1..].iter().for_each(|method| assert_eq!(over_cycles(method), 3, "{}", method.title));
-        assert_eq!(trials.iter().filter(|trial| trial.method.is_serial()).count(), 3 + 1);
+        assert_eq!(trials.iter().filter(|trial| trial.method.is_serial()).count(), 3 + 3);
         let names: std::collections::BTreeSet<String> = trials.iter().map(Trial::name).collect();
         assert_eq!(names.len(), trials.len());
-        assert_eq!(trials.len(), 3 * METHODS.len() + (METHODS.len() - 1) * (1 + scale.threads.len()) + 1);
+        assert_eq!(trials.len(), 3 * (METHODS.len() + (METHODS.len() - 1) * (1 + scale.threads.len()) + 1));
         for trial in &trials {
             parse(&trial.command(&source, scale.n_cycles, Path::new("runs"))).unwrap();
         }
@@ -211,7 +220,7 @@ mod tests {
         let ((quick, ..), (full, ..)) = (planned("--quick"), planned(""));
         assert_eq!(quick.methods, full.methods);
         assert!(quick.n_seeds < full.n_seeds && quick.n_cycles < full.n_cycles);
-        assert!(quick.scaling.len() < full.scaling.len());
+        assert!(quick.scaling.len() < full.scaling.len() && quick.n_timed_seeds < full.n_timed_seeds);
     }
 
     #[test]

@@ -14,11 +14,11 @@ pub(crate) struct Speed {
     pub(crate) n_workers: u32,
     /// Real threads; none on the simulated cluster.
     pub(crate) threads: Option<u32>,
-    /// Seconds a cycle, of the first seed: on the clock of the cluster, or on the real one.
+    /// Seconds a cycle, the mean over seeds: on the clock of the cluster, or on the real one.
     pub(crate) cycle_seconds: f64,
     /// A cycle of CGS takes so many times as long.
     pub(crate) of_a_cycle: f64,
-    /// CGS takes so many times as long to its own level; none where the level was not reached.
+    /// CGS takes so many times as long to its own level; none where a seed did not reach it.
     pub(crate) to_the_level: Option<f64>,
 }
 
@@ -33,35 +33,39 @@ pub(crate) fn speeds(runs: &[Run], scale: &Scale, reference: &Curve<'_>) -> Vec<
         for (n_workers, place) in on_cluster.chain(on_threads) {
             let is_it = |run: &&Run| {
                 let trial = &run.trial;
-                trial.method == *method && trial.n_workers == n_workers && trial.place == place && trial.seed == 0
+                trial.method == *method && trial.n_workers == n_workers && trial.place == place
             };
             let serial: &[&Run] = if place == Place::Cluster { &reference.runs } else { &timed };
-            let level = level::of_reference(serial);
-            speeds.extend(runs.iter().find(is_it).and_then(|run| speed(run, serial, level)));
+            speeds.extend(speed(&runs.iter().filter(is_it).collect::<Vec<&Run>>(), serial));
         }
     }
     speeds
 }
 
-fn speed(run: &Run, reference: &[&Run], level: Option<f64>) -> Option<Speed> {
-    let threads = match run.trial.place {
+/// Of the runs of one method, number of workers and place.
+fn speed(runs: &[&Run], reference: &[&Run]) -> Option<Speed> {
+    let trial = runs.first()?.trial;
+    let threads = match trial.place {
         Place::Threads(threads) => Some(threads),
         Place::Serial | Place::Cluster => None,
     };
     let clock = if threads.is_some() { Clock::Real } else { Clock::Cluster };
-    let serial_seconds = mean(reference.iter().filter_map(|run| cycle_seconds(run, clock)))?;
-    let cycle_seconds = cycle_seconds(run, clock)?;
-    let to_the_level = level.and_then(|level| {
+    let mean_cycle = |runs: &[&Run]| mean(runs.iter().filter_map(|run| cycle_seconds(run, clock)));
+    let (serial_seconds, cycle_seconds) = (mean_cycle(reference)?, mean_cycle(runs)?);
+    let to_the_level = level::of_reference(reference).and_then(|level| {
         let serial = level::arrival(reference.iter().copied(), level);
-        let parallel = level::arrival([run], level);
+        let parallel = level::arrival(runs.iter().copied(), level);
+        if parallel.n_reached < runs.len() {
+            return None;
+        }
         match clock {
             Clock::Cluster => Some(serial.cluster_seconds? / parallel.cluster_seconds?),
             Clock::Real => Some(serial.real_seconds? / parallel.real_seconds?),
         }
     });
     Some(Speed {
-        method: run.trial.method,
-        n_workers: run.trial.n_workers,
+        method: trial.method,
+        n_workers: trial.n_workers,
         threads,
         cycle_seconds,
         of_a_cycle: serial_seconds / cycle_seconds,
