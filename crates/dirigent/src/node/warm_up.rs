@@ -7,18 +7,24 @@
 //!
 //! What should be one is found and merged at once, what should be two is taken apart only after a while. So a sweep that seats new rows is
 //! generous with new components: it is made with a larger α.
+//!
+//! Documents are another matter. The more there are, the more kinds of them there are, so a sample has not the same components, and those that it lacks
+//! come slowly. And no document is like another, so that new components come by themselves: it takes less generosity.
 
 use serde::{Deserialize, Serialize};
 
 /// A sample is of at least so many rows.
 const SMALLEST_SAMPLE: u64 = 60_000;
+/// The same of documents.
+const SMALLEST_SAMPLE_OF_DOCUMENTS: u64 = 250_000;
 /// From stage to stage there are so many times as many rows.
 const GROWTH: u32 = 4;
 /// A stage takes at most so many cycles.
 const LONGEST_STAGE: u64 = 12;
-/// In the first sweep of the first stage α is a worker's rows over this, and in that of the others, where most rows have a component to go to.
+/// In the first sweep of the first stage α is a worker's rows over this.
 const ROWS_A_BIRTH: f64 = 4.0;
-const ROWS_A_LATER_BIRTH: f64 = 64.0;
+/// In that of the others, where most rows have a component to go to, and always with documents, it is the rows over this.
+const ROWS_A_RARE_BIRTH: f64 = 64.0;
 
 /// Where a run is in its first cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -34,10 +40,11 @@ impl WarmUp {
     /// All rows at once.
     pub const NONE: Self = Self { stride: 1, cycles: 0, last_k: 0 };
 
-    /// For so many rows.
-    pub fn new(n_rows: u64) -> Self {
+    /// For so many rows, or documents.
+    pub fn new(n_rows: u64, are_documents: bool) -> Self {
+        let smallest = if are_documents { SMALLEST_SAMPLE_OF_DOCUMENTS } else { SMALLEST_SAMPLE };
         let mut stride = 1;
-        while n_rows / u64::from(stride * GROWTH) >= SMALLEST_SAMPLE && stride < 1 << 28 {
+        while n_rows / u64::from(stride * GROWTH) >= smallest && stride < 1 << 28 {
             stride *= GROWTH;
         }
         Self { stride, ..Self::NONE }
@@ -58,9 +65,9 @@ impl WarmUp {
         self.cycles == 0
     }
 
-    /// α for a sweep that seats new rows of so many; whether there are components they may go to.
-    pub fn generous_alpha(alpha: f64, n_rows: f64, has_components: bool) -> f64 {
-        alpha.max(n_rows / if has_components { ROWS_A_LATER_BIRTH } else { ROWS_A_BIRTH })
+    /// α for a sweep that seats new rows of so many; whether there are components they may go to, and whether they are documents.
+    pub fn generous_alpha(alpha: f64, n_rows: f64, has_components: bool, are_documents: bool) -> f64 {
+        alpha.max(n_rows / if has_components || are_documents { ROWS_A_RARE_BIRTH } else { ROWS_A_BIRTH })
     }
 
     /// A cycle has ended with so many components, after so many splits and merges. A stage ends when hardly anything changes any more.
@@ -80,20 +87,21 @@ mod tests {
 
     #[test]
     fn many_rows_come_in_stages_each_of_which_contains_the_one_before() {
-        let mut warm_up = WarmUp::new(1_281_167);
+        let mut warm_up = WarmUp::new(1_281_167, false);
         let mut strides = vec![warm_up.stride];
         for k in [700, 400, 1000, 1001, 1000, 999, 1000] {
             warm_up.close_cycle(k, 3);
             strides.push(warm_up.stride);
         }
         assert_eq!(strides, [16, 16, 16, 16, 4, 4, 1, 1]);
-        let mut restless = WarmUp::new(1_281_167);
+        let mut restless = WarmUp::new(1_281_167, false);
         (0..LONGEST_STAGE).for_each(|cycle| restless.close_cycle(100 * cycle as usize, 1000));
         assert_eq!(restless.stride, 4);
     }
 
     #[test]
     fn few_rows_are_not_worth_a_sample() {
-        assert!(WarmUp::new(200_000).is_over());
+        assert!(WarmUp::new(200_000, false).is_over());
+        assert!(WarmUp::new(900_000, true).is_over() && !WarmUp::new(1_000_000, true).is_over());
     }
 }

@@ -157,6 +157,8 @@ impl<C: Node, W: Node> Bench<C, W> {
             Err(Error::Io { .. }) if self.ends_with_a_loss && self.liar.is_some() => self.has_ended = true,
             // a hello that was believed, until others came
             Err(Error::BadFrame { from: Address::Worker(shard), .. }) if self.liar == Some(shard) => self.lose(shard),
+            // so was one that tells of cells which the model has no place for: a run of such rows is not begun
+            Err(Error::Input(_)) if self.liar.is_some() => self.has_ended = true,
             Err(error) => panic!("{to}, of {from}: {error}"),
         }
     }

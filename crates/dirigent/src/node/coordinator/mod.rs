@@ -175,11 +175,12 @@ impl Coordinator {
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
         } else if let Some(Gathered { workers, survey, kernel }) = gathered {
+            let plan = self.options.plan(&survey, kernel)?;
             // only where components can be taken apart again that a sample does not tell apart
             if self.options.splits && !self.options.has_start {
-                self.warm_up = WarmUp::new(survey.n_rows);
+                self.warm_up = WarmUp::new(survey.n_rows, plan.model.conjugate().has_counts());
             }
-            self.plan = Some(self.options.plan(&survey, kernel)?);
+            self.plan = Some(plan);
             workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())

@@ -116,7 +116,8 @@ impl Work {
         let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, number * sweeps + sweep);
         let n_rows = self.sampler.labels().len() as f64;
         let alpha = if self.is_generous {
-            WarmUp::generous_alpha(self.alpha, n_rows, !self.names.is_empty())
+            let are_documents = self.plan.model.conjugate().has_counts();
+            WarmUp::generous_alpha(self.alpha, n_rows, !self.names.is_empty(), are_documents)
         } else {
             self.alpha
         };
