@@ -12,7 +12,7 @@ use super::methods::{METHODS, Method, REFERENCE};
 use crate::args::{Cli, Command, FitArgs, ReproduceArgs};
 use crate::fit;
 
-/// More seeds than these say little more of times than of anything else.
+/// Seeds of a speed-up, at most: times differ little between them, and every one costs a run for each method and number of workers.
 const TIMED_SEEDS: u64 = 3;
 
 /// How much is run.
