@@ -1,7 +1,13 @@
-//! Data far from the origin: single precision has no digits left there, so rows are centred by a fixed offset before anything else.
+//! Data far from the origin, in tiny or huge units, and with rows far from all others: what single precision cannot hold is not lost, because rows are centred by a
+//! fixed offset and rounded in units of their spread.
 
 use dirigent::method::cgs::Chain;
+use dirigent::method::distributed::{self, DistributedOptions};
+use dirigent::method::rounds::RoundsOptions;
+use dirigent::method::{slice, subc};
 use dirigent::model::{Alpha, Covariance, Model, ModelOptions};
+use dirigent::node::{CoordinatorOptions, RoundsCoordinatorOptions};
+use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table};
 use dirigent::survey::Survey;
@@ -44,6 +50,66 @@ fn labels_are_those_of_the_centred_data() {
         for kernel in kernels() {
             let expected = labels(Table::from_f64(n_columns, centred.clone()), kernel);
             assert_eq!(labels(Table::from_f64(n_columns, far.clone()), kernel), expected, "D = {n_columns}, {kernel}");
+        }
+    }
+}
+
+/// Labels of the rows of a table, σ known, by each method that has kernels of its own for it.
+fn labels_by_all(n_columns: usize, cells: &[f64], unit: f64) -> [(&'static str, Vec<u32>); 4] {
+    let shard = Shard::of_table(Table::from_f64(n_columns, cells.to_vec()));
+    let model = ModelOptions {
+        noise_sd: Some(0.5 * unit),
+        mean_sd: Some(2.0 * unit),
+        prior_mean: Some(0.0),
+        ..ModelOptions::default()
+    };
+    let (shards, cycles) = (std::slice::from_ref(&shard), Cycles::Fixed(CYCLES as u64));
+    let coordinator = CoordinatorOptions { model: model.clone(), cycles, ..CoordinatorOptions::default() };
+    let together = DistributedOptions { coordinator, ..DistributedOptions::default() };
+    let coordinator = RoundsCoordinatorOptions { model: model.clone(), cycles, n_workers: 1, ..Default::default() };
+    let in_rounds = RoundsOptions { coordinator, ..RoundsOptions::default() };
+    let resolved = Model::resolve(&model, &Survey::of(&shard)).expect("a model");
+    let of_chain = sampler(&resolved, shard.clone(), Kernel::best());
+    let mut chain = Chain::new(&resolved, of_chain, Alpha::fixed(1.0).expect("positive"), 7);
+    (0..CYCLES).for_each(|_| {
+        chain.step();
+    });
+    [
+        ("cgs", chain.labels().to_vec()),
+        ("dirigent", distributed::run(shards, &together, None, &mut ()).expect("a run").0.labels),
+        ("slicemr", slice::run(shards, &in_rounds, None, &mut ()).expect("a run").0.labels),
+        ("subc", subc::run(shards, &in_rounds, None, &mut ()).expect("a run").0.labels),
+    ]
+}
+
+#[test]
+fn labels_are_the_same_in_any_unit() {
+    for n_columns in [2, 20] {
+        let cells = rows(n_columns);
+        let expected = labels_by_all(n_columns, &cells, 1.0);
+        assert!(expected.iter().all(|(_, labels)| labels.iter().any(|label| *label != labels[0])), "{expected:?}");
+        // powers of two, so that no cell is rounded
+        for exponent in [-300, -80, 80, 300] {
+            let unit = libm::exp2(f64::from(exponent));
+            let cells: Vec<f64> = cells.iter().map(|x| unit * x).collect();
+            assert_eq!(labels_by_all(n_columns, &cells, unit), expected, "D = {n_columns}, 2^{exponent}");
+        }
+    }
+}
+
+#[test]
+fn a_row_beyond_all_singles_is_a_component_of_its_own() {
+    for n_columns in [2, 20] {
+        for distance in [1e12, 1e30, 1e60] {
+            let mut cells = rows(n_columns);
+            cells[5 * n_columns + 1] = distance;
+            for (method, labels) in labels_by_all(n_columns, &cells, 1.0) {
+                assert_eq!(labels.len(), N_ROWS, "{method}");
+                let n_alike = labels.iter().filter(|label| **label == labels[5]).count();
+                // a chain that knows its components only by drawing them from the prior finds none out there
+                let finds_it = ["cgs", "dirigent"].contains(&method);
+                assert!(n_alike == 1 || !finds_it, "{method}, D = {n_columns}, {distance}: {n_alike} rows");
+            }
         }
     }
 }

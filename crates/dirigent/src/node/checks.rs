@@ -18,6 +18,8 @@ const MOST: u64 = 1 << 48;
 const MOST_COLUMNS: usize = u32::MAX as usize - 1;
 /// More sweeps between two pushes than anybody waits for.
 const MOST_SWEEPS: u32 = 1 << 20;
+/// The part of a column's largest cell by which its summary may be off.
+const ROUNDING: f64 = 1e-6;
 /// Strides are powers of 4 below this.
 const LONGEST_STRIDE: u32 = 1 << 28;
 
@@ -55,18 +57,27 @@ fn check_survey(survey: &Survey) -> Decoded<()> {
     require(n_rows <= MOST && survey.n_columns <= MOST_COLUMNS, "more rows or columns than there are")?;
     match &survey.cells {
         CellSummary::Numbers { columns, squared_lengths } => {
-            let is_sound = |column: &ColumnSummary| {
-                let ColumnSummary { n, mean, squares, min, max, .. } = *column;
-                n <= n_rows && !mean.is_nan() && squares >= 0.0 && (n == 0 || min <= max)
-            };
+            let could_be = |column: &ColumnSummary| column.n <= n_rows && column_could_be(column);
             require(columns.len() == survey.n_columns, "as many summaries as columns")?;
-            require(columns.iter().all(is_sound), "a summary that no column has")?;
+            require(columns.iter().all(could_be), "a summary that no column has")?;
             require(!squared_lengths.iter().any(|length| length.is_nan()), "a row of no length")
         }
         CellSummary::Counts { n_entries, n_words } => {
             require(*n_entries <= MOST && *n_words <= MOST, "more words than there are")
         }
     }
+}
+
+/// Whether some cells have this summary: the mean is between the smallest and the largest, and none is further from it than these two are apart.
+fn column_could_be(column: &ColumnSummary) -> bool {
+    let ColumnSummary { n, mean, squares, min, max, .. } = *column;
+    if n == 0 {
+        return !mean.is_nan() && squares >= 0.0;
+    }
+    let range = max - min;
+    let rounding = ROUNDING * min.abs().max(max.abs());
+    let squares_at_most = n as f64 * (range + rounding) * (range + rounding);
+    min <= max && (min - rounding..=max + rounding).contains(&mean) && (0.0..=squares_at_most).contains(&squares)
 }
 
 /// What a worker that joins says beside its contributions, and the stamp it says it under: it must be the first word of a life that was given to it.

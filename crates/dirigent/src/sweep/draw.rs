@@ -12,6 +12,9 @@ const BLOCK: usize = 8;
 /// Weights this large are too close to overflow: 2¹⁰⁰.
 const TOO_LARGE: f64 = (1u128 << 100) as f64;
 
+/// Beyond 2²⁸ singles are 32 apart: what is computed relative to them may be off by as many nats.
+const TOO_COARSE: f64 = (1u64 << 28) as f64;
+
 /// The weights of one row; buffers are reused from row to row.
 #[derive(Debug, Default)]
 pub(crate) struct Draw {
@@ -73,8 +76,25 @@ impl Draw {
                 return;
             }
         }
-        let largest = largest(log_weights).max(log_own.max(log_new) as f32);
-        self.weigh_relative::<A>(log_weights, log_own, log_new, largest);
+        let reference = largest(log_weights).max(log_own.max(log_new) as f32);
+        self.weigh_relative::<A>(log_weights, log_own, log_new, reference);
+        if self.total.is_nan() || self.total == 0.0 {
+            self.weigh_in_singles::<A>(log_weights, log_own, log_new, reference);
+        }
+    }
+
+    /// Weighs a row that is so far from everything that rounding the largest to single precision has lost it: what is no slot is rounded in the same way, and
+    /// singles end at −3·10³⁸, so that the row keeps its place, or begins a component of its own.
+    #[cold]
+    fn weigh_in_singles<A: Arithmetic>(
+        &mut self,
+        log_weights: &[[f32; LANES]],
+        log_own: f64,
+        log_new: f64,
+        reference: f32,
+    ) {
+        let single = |log: f64| if log > f64::NEG_INFINITY { f64::from((log as f32).max(f32::MIN)) } else { log };
+        self.weigh_relative::<A>(log_weights, single(log_own), single(log_new), reference.max(f32::MIN));
     }
 
     #[inline(always)]
@@ -110,9 +130,13 @@ impl Draw {
         self.total = add_up(lane_sums) + (self.own + self.new);
     }
 
-    /// Recomputes the weights above a share of the total from exact log-weights.
+    /// Recomputes the weights above a share of the total from exact log-weights; not those of a row so far from everything that the reference itself is rounded by more than
+    /// exponentials bear.
     #[inline(always)]
     pub(crate) fn refine(&mut self, share: f64, log_weight: impl Fn(usize) -> f64) {
+        if self.reference.abs() > TOO_COARSE {
+            return;
+        }
         let threshold = (share * self.total) as f32;
         for block in 0..self.block_sums.len() {
             if largest(&self.block_sums[block..=block]) > threshold {
@@ -139,6 +163,20 @@ impl Draw {
             self.lane_sums[lane] += f64::from(sum) - f64::from(self.block_sums[block][lane]);
             self.block_sums[block][lane] = sum;
         }
+    }
+
+    /// Whether nothing has any weight: all log-weights are beyond what singles can hold.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.total == 0.0
+    }
+
+    /// Gives one slot all the weight, where nothing has any.
+    #[cold]
+    pub(crate) fn give_all(&mut self, slot: usize) {
+        let (vector, lane) = (slot / LANES, slot % LANES);
+        self.weights[vector][lane] = 1.0;
+        self.block_sums[vector / BLOCK][lane] = 1.0;
+        (self.lane_sums[lane], self.total) = (1.0, 1.0);
     }
 
     /// Draws with probability proportional to the weights; `uniform` is on [0, 1).

@@ -74,7 +74,7 @@ impl GaussianHalves {
 
 /// ln n − D/2 ln((κ+1)/κ) − κ/2σ²(κ+1) ‖x − μ‖², of a half less `is_out` times the row.
 #[inline(always)]
-fn log_weight(shared: Shared<'_>, row: &[f64], sums: &[f64], count: i64, is_out: f64) -> f64 {
+pub(super) fn log_weight(shared: Shared<'_>, row: &[f64], sums: &[f64], count: i64, is_out: f64) -> f64 {
     let count = count - is_out as i64;
     let rows = shared.prior_rows + count as f64;
     let inverse = 1.0 / rows;

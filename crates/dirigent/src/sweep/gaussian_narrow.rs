@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use super::batch::{Scorer, mask};
 use super::gaussian_halves::{GaussianHalves, Shared};
+use super::gaussian_unit::Unit;
 use super::kernel::{Arithmetic, LANES, lanes};
 use super::log_base::LogBases;
 use crate::family::{Conjugate, GaussianFixed};
@@ -25,6 +26,7 @@ pub(crate) struct GaussianNarrowScorer<const D: usize> {
     prior_mean: [f64; D],
     /// 1/2σ².
     half_precision: f64,
+    unit: Unit,
     /// Constant and scale of an empty component.
     weigh_empty: (f64, f64),
     log_bases: LogBases,
@@ -38,7 +40,7 @@ pub(crate) struct GaussianNarrowScorer<const D: usize> {
     halves: GaussianHalves,
 }
 
-/// What a vector of slots is scored by, in single precision.
+/// What a vector of slots is scored by, in single precision and in units of about σ.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Panel<const D: usize> {
@@ -51,7 +53,8 @@ struct Panel<const D: usize> {
 }
 
 impl<const D: usize> Panel<D> {
-    const FREE: Self = Self { means: [[0.0; LANES]; D], constants: [f32::NEG_INFINITY; LANES], scales: [0.0; LANES] };
+    // a scale of 0 would make no number of an infinite distance
+    const FREE: Self = Self { means: [[0.0; LANES]; D], constants: [f32::NEG_INFINITY; LANES], scales: [1.0; LANES] };
 
     #[inline(always)]
     fn score<A: Arithmetic>(&self, row: &[f32; D]) -> [f32; LANES] {
@@ -84,6 +87,7 @@ impl<const D: usize> GaussianNarrowScorer<D> {
             prior_rows,
             prior_mean,
             half_precision,
+            unit: Unit::of(&family),
             weigh_empty: (log_bases.of(0), scale(half_precision, prior_rows)),
             log_bases,
             counts: Vec::new(),
@@ -130,10 +134,10 @@ impl<const D: usize> GaussianNarrowScorer<D> {
         let rows = self.prior_rows + count as f64;
         let (sums, inverse) = (&self.sums[slot], 1.0 / rows);
         for (means, sum) in panel.means.iter_mut().zip(sums) {
-            means[lane] = (sum * inverse) as f32;
+            means[lane] = self.unit.length(sum * inverse);
         }
         panel.constants[lane] = self.log_bases.of(count) as f32;
-        panel.scales[lane] = scale(self.half_precision, rows) as f32;
+        panel.scales[lane] = self.unit.per_square(scale(self.half_precision, rows));
     }
 
     /// Leaves exactly the prior, not the prior up to rounding.
@@ -197,7 +201,7 @@ impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
     #[inline(always)]
     fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]) {
         self.read(shard.row(rows.start));
-        let row = self.row.map(|x| x as f32);
+        let row = self.row.map(|x| self.unit.length(x));
         for (scores, panel) in scores.iter_mut().zip(&self.table) {
             *scores = panel.score::<A>(&row);
         }

@@ -5,13 +5,14 @@
 //! log w = [ln n − D/2 ln((κ+1)/κ) − s‖t‖²/κ] + s(2 x·t + ‖x‖²), s = 1/2σ²(κ+1):
 //!
 //! a constant and a scale for each slot, and a product with the scaled sums. The table of these is in single precision; t, ‖t‖² and
-//! everything that changes within a batch are in double precision.
+//! everything that changes within a batch are in double precision. A row that is very far from the offset is weighed by distances, in double precision.
 
 use std::f64::consts::PI;
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
-use super::gaussian_halves::{GaussianHalves, Shared};
+use super::gaussian_halves::{self, GaussianHalves, Shared};
+use super::gaussian_unit::Unit;
 use super::kernel::{Arithmetic, LANES};
 use super::log_base::LogBases;
 use super::tile::{CHUNK, TILE, tile};
@@ -34,6 +35,7 @@ pub(crate) struct GaussianWideScorer {
     prior_rows: f64,
     /// 1/2σ².
     half_precision: f64,
+    unit: Unit,
     /// κ₀m₀ and its square.
     prior_sum: Vec<f64>,
     prior_square: f64,
@@ -55,7 +57,7 @@ struct Slots {
     squares: Vec<f64>,
     constants: Vec<f64>,
     scales: Vec<f64>,
-    /// 2st in single precision: panels of [`LANES`] slots, column after column.
+    /// 2st in single precision, in units of about σ: panels of [`LANES`] slots, column after column.
     table: Vec<[f32; LANES]>,
     /// Constants in single precision, −∞ for a free slot.
     table_constants: Vec<[f32; LANES]>,
@@ -83,6 +85,8 @@ impl Slots {
 struct Batch {
     rows: Vec<f64>,
     squares: Vec<f64>,
+    /// Whether a row is too far for products.
+    are_far: Vec<bool>,
     prior_dots: Vec<f64>,
     /// In tiles of [`TILE`] rows, column after column.
     tiles: Vec<[f32; TILE]>,
@@ -96,6 +100,7 @@ impl GaussianWideScorer {
             n_columns: family.stats_len(),
             prior_rows,
             half_precision: 0.5 * family.noise_sd.powi(-2),
+            unit: Unit::of(&family),
             prior_square: dot(&prior_sum, &prior_sum),
             prior_sum,
             weigh_empty: (0.0, 0.0),
@@ -124,7 +129,7 @@ impl GaussianWideScorer {
 
     #[inline(always)]
     fn dot(&self, in_batch: usize, slot: usize) -> f64 {
-        dot(self.row(in_batch), &self.slots.sums[slot * self.n_columns..(slot + 1) * self.n_columns])
+        dot(self.row(in_batch), self.sums(slot))
     }
 
     /// Recomputes what depends on the slot's count and sums.
@@ -151,9 +156,9 @@ impl GaussianWideScorer {
         let scale = if is_free { 0.0 } else { slots.scales[slot] };
         let table = &mut slots.table[panel * n_columns..(panel + 1) * n_columns];
         for (vector, sum) in table.iter_mut().zip(&slots.sums[slot * n_columns..]) {
-            vector[lane] = (2.0 * scale * sum) as f32;
+            vector[lane] = self.unit.per_length(2.0 * scale * sum);
         }
-        slots.table_scales[panel][lane] = scale as f32;
+        slots.table_scales[panel][lane] = self.unit.per_square(scale);
         slots.table_constants[panel][lane] = if is_free { f32::NEG_INFINITY } else { slots.constants[slot] as f32 };
     }
 
@@ -201,6 +206,7 @@ impl GaussianWideScorer {
         batch.rows.resize(rows.len() * n_columns, 0.0);
         batch.tiles.resize(rows.len().div_ceil(TILE) * n_columns, [0.0; TILE]);
         batch.squares.clear();
+        batch.are_far.clear();
         batch.prior_dots.clear();
         for (in_batch, row_ix) in rows.enumerate() {
             let row = &mut batch.rows[in_batch * n_columns..(in_batch + 1) * n_columns];
@@ -210,8 +216,10 @@ impl GaussianWideScorer {
                 Row::Counts(_) => panic!("a Gaussian has dense rows"),
             }
             let tile = &mut batch.tiles[in_batch / TILE * n_columns..];
-            tile.iter_mut().zip(&*row).for_each(|(column, x)| column[in_batch % TILE] = *x as f32);
-            batch.squares.push(dot(row, row));
+            tile.iter_mut().zip(&*row).for_each(|(column, x)| column[in_batch % TILE] = self.unit.length(*x));
+            let square = dot(row, row);
+            batch.squares.push(square);
+            batch.are_far.push(self.unit.is_far(square));
             let prior_dot = if self.prior_square == 0.0 { 0.0 } else { dot(row, &self.prior_sum) };
             batch.prior_dots.push(prior_dot);
         }
@@ -228,12 +236,39 @@ impl GaussianWideScorer {
                 let first = tile_ix * TILE;
                 let mut row_squares = [0.0; TILE];
                 for (single, square) in row_squares.iter_mut().zip(&self.batch.squares[first..]) {
-                    *single = *square as f32;
+                    *single = self.unit.square(*square);
                 }
                 let sums = tile::<A>(x, means, constants, scales, &row_squares);
                 for (row, sums) in sums.iter().take(n_rows - first).enumerate() {
                     scores[(first + row) * n_panels + panel] = *sums;
                 }
+            }
+        }
+    }
+
+    /// ln n − D/2 ln((κ+1)/κ) − κ/2σ²(κ+1) ‖x − μ‖² of a component of these sums, less `taken_out` times the row. Nothing is left out.
+    #[cold]
+    fn log_weight_by_distance(&self, in_batch: usize, sums: &[f64], count: i64, taken_out: f64) -> f64 {
+        gaussian_halves::log_weight(self.shared(), self.row(in_batch), sums, count, taken_out)
+    }
+
+    fn shared(&self) -> Shared<'_> {
+        Shared { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases }
+    }
+
+    #[inline(always)]
+    fn sums(&self, slot: usize) -> &[f64] {
+        &self.slots.sums[slot * self.n_columns..(slot + 1) * self.n_columns]
+    }
+
+    /// Weighs rows that are too far for the product.
+    #[inline(always)]
+    fn weigh_far_rows(&self, scores: &mut [[f32; LANES]]) {
+        let n_panels = self.slots.table_constants.len();
+        for (in_batch, scores) in scores.chunks_exact_mut(n_panels).enumerate() {
+            if self.batch.are_far[in_batch] {
+                let scores = scores.as_flattened_mut().iter_mut().enumerate();
+                scores.for_each(|(slot, score)| *score = self.log_weight(in_batch, slot) as f32);
             }
         }
     }
@@ -283,6 +318,7 @@ impl Scorer for GaussianWideScorer {
         self.refresh_table();
         self.gather(shard, rows.clone());
         self.multiply::<A>(rows.len(), scores);
+        self.weigh_far_rows(scores);
         mask(own, scores);
     }
 
@@ -290,6 +326,9 @@ impl Scorer for GaussianWideScorer {
     fn log_weight(&self, in_batch: usize, slot: usize) -> f64 {
         if self.slots.counts[slot] == 0 {
             return f64::NEG_INFINITY;
+        }
+        if self.batch.are_far[in_batch] {
+            return self.log_weight_by_distance(in_batch, self.sums(slot), self.slots.counts[slot], 0.0);
         }
         let linear = 2.0 * self.dot(in_batch, slot) + self.batch.squares[in_batch];
         self.slots.constants[slot] + self.slots.scales[slot] * linear
@@ -301,6 +340,9 @@ impl Scorer for GaussianWideScorer {
         if count == 0 {
             return f64::NEG_INFINITY;
         }
+        if self.batch.are_far[in_batch] {
+            return self.log_weight_by_distance(in_batch, self.sums(slot), self.slots.counts[slot], 1.0);
+        }
         let (dot, row_square) = (self.dot(in_batch, slot), self.batch.squares[in_batch]);
         let (constant, scale) = self.weigh(count, self.slots.squares[slot] - 2.0 * dot + row_square);
         constant + scale * (2.0 * dot - row_square)
@@ -308,6 +350,9 @@ impl Scorer for GaussianWideScorer {
 
     #[inline(always)]
     fn log_weight_new(&self, in_batch: usize) -> f64 {
+        if self.batch.are_far[in_batch] {
+            return self.log_weight_by_distance(in_batch, &self.prior_sum, 0, 0.0);
+        }
         let (constant, scale) = self.weigh_empty;
         constant + scale * (2.0 * self.batch.prior_dots[in_batch] + self.batch.squares[in_batch])
     }
@@ -315,6 +360,9 @@ impl Scorer for GaussianWideScorer {
     #[inline(always)]
     fn log_left_out(&self, _row: Row<'_>, in_batch: usize) -> f64 {
         let log_height = 0.5 * self.n_columns as f64 * libm::log(self.half_precision / PI);
+        if self.batch.are_far[in_batch] {
+            return log_height;
+        }
         log_height - self.half_precision * self.batch.squares[in_batch]
     }
 
@@ -339,9 +387,7 @@ impl Scorer for GaussianWideScorer {
 
     #[inline(always)]
     fn log_half_weights(&self, in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
-        let shared =
-            Shared { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases };
-        self.halves.log_weights(shared, self.row(in_batch), slot, taken_out)
+        self.halves.log_weights(self.shared(), self.row(in_batch), slot, taken_out)
     }
 
     #[inline(always)]

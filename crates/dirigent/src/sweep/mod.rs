@@ -17,6 +17,7 @@ mod full_tiles;
 mod full_wide;
 mod gaussian_halves;
 mod gaussian_narrow;
+mod gaussian_unit;
 mod gaussian_wide;
 mod halves;
 mod kernel;

@@ -7,7 +7,7 @@
 use super::sample::Sample;
 use super::{GROWTH, LARGEST_SAMPLE, Pilot, SAMPLE};
 use crate::error::Result;
-use crate::model::{ModelOptions, choose, priors};
+use crate::model::{ModelOptions, choose};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -56,11 +56,8 @@ pub(super) fn learn(
     let n_rows = rows.n_rows() as f64;
     let smoothing = carried_on(&lessons, n_rows);
     let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
-    let shape = choose::shape(&options, survey)?;
-    let (model, by_rule) = priors::model(shape.shape, &options, survey)?;
-    let choices =
-        shape.choices.into_iter().chain(by_rule).chain(priors::told(&model, &options, &why(&lessons, n_rows)));
-    Ok(Pilot { model, choices: choices.collect(), options })
+    let choices = choose::shape(&options, survey)?.choices;
+    Pilot::with_learnt(options, choices, survey, &why(&lessons, n_rows))
 }
 
 /// The γ under which what is found in a sample is most probable.

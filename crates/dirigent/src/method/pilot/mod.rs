@@ -44,6 +44,16 @@ pub struct Pilot {
     pub choices: Vec<Choice>,
 }
 
+impl Pilot {
+    /// The model with what was learnt filled in. `choices` are those of its shape; the priors are told after them, the learnt ones with this reason.
+    fn with_learnt(options: ModelOptions, mut choices: Vec<Choice>, survey: &Survey, reason: &str) -> Result<Self> {
+        let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
+        choices.extend(by_rule);
+        choices.extend(priors::told(&model, &options, reason));
+        Ok(Self { options, model, choices })
+    }
+}
+
 /// The model of the rows, what the user left open learnt from a sample of them where a sample can tell.
 pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
     let (usual, choices) = Model::explain(options, survey)?;
@@ -190,10 +200,8 @@ impl Contender {
             choices.retain(|choice| choice.name != "covariance");
             choices.push(Choice::new("covariance", covariance.name(), &of_sample));
         }
-        let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
-        choices.extend(by_rule);
-        choices.extend(priors::told(&model, &options, &format!("of {} tried, {of_sample}", self.best.n_candidates)));
-        Ok(Pilot { options, model, choices })
+        let reason = format!("of {} tried, {of_sample}", self.best.n_candidates);
+        Pilot::with_learnt(options, choices, survey, &reason)
     }
 }
 

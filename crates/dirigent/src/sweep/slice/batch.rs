@@ -142,6 +142,10 @@ impl Buffers {
         if let Some(share) = scorer.refine_above() {
             self.draw.refine(share, log_weight);
         }
+        if self.draw.is_empty() {
+            let nearest = (0..self.log_weights.len()).max_by(|&a, &b| log_weight(a).total_cmp(&log_weight(b)));
+            self.draw.give_all(nearest.expect("there are components"));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::batch::SliceScorer;
 use crate::family::{Conjugate, GaussianFixed};
 use crate::rows::{Row, Shard};
+use crate::sweep::gaussian_unit::Unit;
 use crate::sweep::kernel::{Arithmetic, LANES, lanes};
 
 /// Scores rows of at most `D` columns.
@@ -14,8 +15,9 @@ pub(super) struct GaussianNarrowSlice<const D: usize> {
     family: GaussianFixed,
     /// 1/2σ².
     half_precision: f64,
+    unit: Unit,
     means: Vec<[f64; D]>,
-    /// The means in single precision: vectors of components, column after column.
+    /// The means in single precision, in units of about σ: vectors of components, column after column.
     table: Vec<[[f32; LANES]; D]>,
     /// The current row about the offset.
     row: [f64; D],
@@ -25,7 +27,8 @@ impl<const D: usize> GaussianNarrowSlice<D> {
     pub(super) fn new(family: GaussianFixed) -> Self {
         assert!(family.stats_len() <= D, "{} columns for {D}", family.stats_len());
         let half_precision = 0.5 * family.noise_sd.powi(-2);
-        Self { half_precision, means: Vec::new(), table: Vec::new(), row: [0.0; D], family }
+        let unit = Unit::of(&family);
+        Self { half_precision, unit, means: Vec::new(), table: Vec::new(), row: [0.0; D], family }
     }
 }
 
@@ -54,7 +57,7 @@ impl<const D: usize> SliceScorer for GaussianNarrowSlice<D> {
         self.table = vec![[[0.0; LANES]; D]; self.means.len().div_ceil(LANES)];
         for (component, mean) in self.means.iter().enumerate() {
             for (column, x) in mean.iter().enumerate() {
-                self.table[component / LANES][column][component % LANES] = *x as f32;
+                self.table[component / LANES][column][component % LANES] = self.unit.length(*x);
             }
         }
     }
@@ -73,8 +76,8 @@ impl<const D: usize> SliceScorer for GaussianNarrowSlice<D> {
             Row::F64(numbers) => self.family.centre(numbers, &mut self.row),
             Row::Counts(_) => panic!("a Gaussian has dense rows"),
         }
-        let row = self.row.map(|x| x as f32);
-        let scale = -self.half_precision as f32;
+        let row = self.row.map(|x| self.unit.length(x));
+        let scale = -self.unit.per_square(self.half_precision);
         for (scores, means) in scores.iter_mut().zip(&self.table).take(n_allowed[0].div_ceil(LANES)) {
             let mut distances = [0.0f32; LANES];
             for (&x, &means) in row.iter().zip(means) {

@@ -1,4 +1,5 @@
 //! Spherical Gaussians with many columns: log f = x·μ/σ² − ‖μ‖²/2σ² (what is the same for all components left out), a matrix product.
+//! A row that is very far from the offset is weighed by distances, in double precision.
 
 use std::ops::Range;
 
@@ -6,6 +7,7 @@ use super::batch::SliceScorer;
 use crate::family::{Conjugate, GaussianFixed};
 use crate::rows::{Row, Shard};
 use crate::special::dot;
+use crate::sweep::gaussian_unit::Unit;
 use crate::sweep::kernel::{Arithmetic, LANES};
 use crate::sweep::tile::{CHUNK, TILE, tile};
 
@@ -21,16 +23,19 @@ pub(super) struct GaussianWideSlice {
     n_columns: usize,
     /// 1/σ².
     precision: f64,
+    unit: Unit,
     /// μ, `n_columns` numbers a component.
     means: Vec<f64>,
     /// −‖μ‖²/2σ².
     constants: Vec<f64>,
-    /// μ/σ² in single precision: panels of [`LANES`] components, column after column.
+    /// μ/σ² in single precision, in units of about σ: panels of [`LANES`] components, column after column.
     table: Vec<[f32; LANES]>,
     table_constants: Vec<[f32; LANES]>,
     /// The rows of the current batch about the offset.
     rows: Vec<f64>,
-    /// The same in tiles of [`TILE`] rows, column after column.
+    /// Whether a row is too far for products.
+    are_far: Vec<bool>,
+    /// The rows in tiles of [`TILE`], column after column.
     tiles: Vec<[f32; TILE]>,
 }
 
@@ -39,11 +44,13 @@ impl GaussianWideSlice {
         Self {
             n_columns: family.stats_len(),
             precision: family.noise_sd.powi(-2),
+            unit: Unit::of(&family),
             means: Vec::new(),
             constants: Vec::new(),
             table: Vec::new(),
             table_constants: Vec::new(),
             rows: Vec::new(),
+            are_far: Vec::new(),
             tiles: Vec::new(),
             family,
         }
@@ -55,6 +62,7 @@ impl GaussianWideSlice {
         let n_columns = self.n_columns;
         self.rows.resize(rows.len() * n_columns, 0.0);
         self.tiles.resize(rows.len().div_ceil(TILE) * n_columns, [0.0; TILE]);
+        self.are_far.clear();
         for (in_batch, row_ix) in rows.enumerate() {
             let row = &mut self.rows[in_batch * n_columns..(in_batch + 1) * n_columns];
             match shard.row(row_ix) {
@@ -63,7 +71,21 @@ impl GaussianWideSlice {
                 Row::Counts(_) => panic!("a Gaussian has dense rows"),
             }
             let tile = &mut self.tiles[in_batch / TILE * n_columns..];
-            tile.iter_mut().zip(&*row).for_each(|(column, x)| column[in_batch % TILE] = *x as f32);
+            tile.iter_mut().zip(&*row).for_each(|(column, x)| column[in_batch % TILE] = self.unit.length(*x));
+            self.are_far.push(self.unit.is_far(dot(row, row)));
+        }
+    }
+
+    /// Weighs rows that are too far for the product.
+    #[inline(always)]
+    fn weigh_far_rows(&self, n_allowed: &[usize], n_vectors: usize, scores: &mut [[f32; LANES]]) {
+        for (in_batch, &is_far) in self.are_far.iter().enumerate() {
+            if is_far {
+                let scores = scores[in_batch * n_vectors..][..n_vectors].as_flattened_mut();
+                for (component, score) in scores[..n_allowed[in_batch]].iter_mut().enumerate() {
+                    *score = self.log_likelihood(in_batch, component) as f32;
+                }
+            }
         }
     }
 }
@@ -93,7 +115,7 @@ impl SliceScorer for GaussianWideSlice {
         for (component, mean) in parameters.chunks_exact(n_columns).enumerate() {
             let (panel, lane) = (component / LANES, component % LANES);
             for (vector, x) in self.table[panel * n_columns..].iter_mut().zip(mean) {
-                vector[lane] = (self.precision * x) as f32;
+                vector[lane] = self.unit.per_length(self.precision * x);
             }
             let constant = -0.5 * self.precision * dot(mean, mean);
             self.constants.push(constant);
@@ -129,12 +151,16 @@ impl SliceScorer for GaussianWideSlice {
                 }
             }
         }
+        self.weigh_far_rows(n_allowed, n_vectors, scores);
     }
 
     #[inline(always)]
     fn log_likelihood(&self, in_batch: usize, component: usize) -> f64 {
         let columns = |ix: usize| ix * self.n_columns..(ix + 1) * self.n_columns;
-        let product = dot(&self.rows[columns(in_batch)], &self.means[columns(component)]);
-        self.precision * product + self.constants[component]
+        let (row, mean) = (&self.rows[columns(in_batch)], &self.means[columns(component)]);
+        if self.are_far[in_batch] {
+            return -0.5 * self.precision * row.iter().zip(mean).map(|(x, mean)| (x - mean).powi(2)).sum::<f64>();
+        }
+        self.precision * dot(row, mean) + self.constants[component]
     }
 }
