@@ -5,7 +5,7 @@
 //! model and processor, and a [`method::cgs::Chain`] lets it sweep. [`metrics`] compares labellings; [`run_dir`] writes it all down.
 //!
 //! With many workers each shard has a [`node::Worker`]; a [`node::Coordinator`] keeps the ledger of what they contribute
-//! ([`consolidate::Pool`]) and decides which of their components are one. They speak in messages ([`message`]) that an engine carries
+//! ([`consolidate::Pool`]) and decides which of their components are one. They speak in messages that an engine carries
 //! ([`engine`]); [`method::distributed`] puts them together. [`method::run`] runs any method.
 //!
 //! # From rows in memory to labels
@@ -97,6 +97,8 @@ pub mod family;
 pub mod halves;
 pub mod interrupt;
 pub mod io;
+// public for the command, the tests and fuzzing only
+#[doc(hidden)]
 pub mod message;
 pub mod method;
 pub mod metrics;

@@ -7,6 +7,15 @@ use super::memory;
 use crate::error::InputError;
 
 /// What a command is told about files that are made on the way to the rows, and about memory.
+///
+/// ```
+/// use dirigent::io::Storage;
+///
+/// // a gigabyte may be used
+/// let storage = Storage { memory: Some(1 << 30), ..Storage::default() };
+/// assert!(storage.check_room(500_000_000).is_ok());
+/// assert!(storage.check_room(5_000_000_000).is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Storage {
     /// The folder for such files; if not given, `dirigent` in the usual place of this system for caches.
@@ -18,6 +27,13 @@ pub struct Storage {
 }
 
 /// When a table that was unpacked lies in a file that is mapped, not in memory.
+///
+/// ```
+/// use dirigent::io::{Spill, Storage};
+///
+/// let storage = Storage { spill: Spill::Never, ..Storage::default() };
+/// assert_ne!(storage.spill, Spill::default(), "by default it depends on the size of the table");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spill {
     /// Where it would need more than half of the memory.

@@ -40,6 +40,22 @@ use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// A method with all it needs to run.
+///
+/// ```
+/// use dirigent::method::MethodOptions;
+/// use dirigent::method::cgs::CgsOptions;
+/// use dirigent::method::distributed::DistributedOptions;
+/// use dirigent::node::CoordinatorOptions;
+///
+/// let one = MethodOptions::Cgs(CgsOptions { seed: 7, ..CgsOptions::default() });
+/// let many = MethodOptions::Distributed(DistributedOptions {
+///     coordinator: CoordinatorOptions { n_workers: 8, seed: 7, ..CoordinatorOptions::default() },
+///     ..DistributedOptions::default()
+/// });
+/// // whatever the method, it can be asked the same
+/// assert_eq!([&one, &many].map(MethodOptions::n_workers), [1, 8]);
+/// assert_eq!([&one, &many].map(MethodOptions::seed), [7, 7]);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum MethodOptions {
     /// Collapsed Gibbs on one worker.
@@ -200,6 +216,24 @@ pub fn default_workers(n_rows: usize) -> usize {
 }
 
 /// Runs one chain of a method over all rows.
+///
+/// ```
+/// use dirigent::method::cgs::CgsOptions;
+/// use dirigent::method::{MethodOptions, run};
+/// use dirigent::model::{Model, ModelOptions};
+/// use dirigent::rows::{Shard, Table};
+///
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
+/// let options = MethodOptions::Cgs(CgsOptions::default());
+/// let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
+/// let model = Model::resolve(&model_options, &options.survey(&rows))?;
+///
+/// // `()` looks on and asks for nothing
+/// let (outcome, totals) = run(&rows, &model, &options, None, &mut ())?;
+/// assert_eq!(outcome.labels, [0, 0, 0, 1, 1, 1]);
+/// assert!(totals.is_none(), "one worker sends nothing");
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 pub fn run(
     rows: &Shard,
     model: &Model,

@@ -25,13 +25,16 @@ struct Border {
 }
 
 /// The component of each row at the border of a checkpoint; `None` where only a sample of the rows takes part.
-pub fn components_at_border(coordinator: &[u8], workers: &[Vec<u8>]) -> Result<Option<Vec<Option<ComponentId>>>> {
+pub(crate) fn components_at_border(
+    coordinator: &[u8],
+    workers: &[Vec<u8>],
+) -> Result<Option<Vec<Option<ComponentId>>>> {
     let border = Border::read(coordinator, workers)?;
     Ok(border.is_of_all.then_some(border.rows))
 }
 
 /// The checkpoints of workers of these shards, from those of other workers of the same rows.
-pub fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard]) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard]) -> Result<Vec<Vec<u8>>> {
     let Border { rows, cycle, alpha, is_of_all } = Border::read(coordinator, workers)?;
     if !is_of_all {
         let problem = "the checkpoint is of the first cycles, which are of a sample of the rows";

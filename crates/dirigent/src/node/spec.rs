@@ -12,18 +12,18 @@ use crate::sweep::Kernel;
 
 /// A worker before it has its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkerSpec {
+pub(crate) struct WorkerSpec {
     /// Of which method.
-    pub kind: WorkerKind,
+    pub(crate) kind: WorkerKind,
     /// The best instructions to offer; without a word the machine's own.
-    pub kernel: Option<Kernel>,
+    pub(crate) kernel: Option<Kernel>,
     /// What it begins with.
-    pub start: WorkerStart,
+    pub(crate) start: WorkerStart,
 }
 
 /// The workers there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WorkerKind {
+pub(crate) enum WorkerKind {
     /// Of the methods that consolidate.
     Consolidated,
     /// Of SliceMR.
@@ -36,7 +36,7 @@ pub enum WorkerKind {
 
 /// What a worker begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum WorkerStart {
+pub(crate) enum WorkerStart {
     /// Its rows alone.
     Rows,
     /// A label for each of its rows, the same numbers as other workers have, and how many there are for all rows.
@@ -50,7 +50,7 @@ pub enum WorkerStart {
 impl WorkerSpec {
     /// The same worker after its life has ended, with the last checkpoint that is to be had.
     #[must_use]
-    pub fn again(self, checkpoint: Option<Vec<u8>>) -> Self {
+    pub(crate) fn again(self, checkpoint: Option<Vec<u8>>) -> Self {
         let start = match (checkpoint, self.start) {
             (Some(checkpoint), _) | (None, WorkerStart::Resumed(_, checkpoint)) => WorkerStart::Restored(checkpoint),
             (None, start) => start,
@@ -59,7 +59,7 @@ impl WorkerSpec {
     }
 
     /// The worker of these rows.
-    pub fn make(self, id: ShardId, shard: Shard, interrupt: Interrupt) -> Result<Box<dyn Node>> {
+    pub(crate) fn make(self, id: ShardId, shard: Shard, interrupt: Interrupt) -> Result<Box<dyn Node>> {
         use WorkerStart::{Labels, Restored, Resumed, Rows};
         let kernel = self.kernel.unwrap_or_else(Kernel::best);
         Ok(match self.kind {

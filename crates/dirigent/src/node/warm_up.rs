@@ -28,9 +28,9 @@ const ROWS_A_RARE_BIRTH: f64 = 64.0;
 
 /// Where a run is in its first cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct WarmUp {
+pub(crate) struct WarmUp {
     /// Every so manieth row takes part.
-    pub stride: u32,
+    pub(crate) stride: u32,
     /// Cycles of this stage so far.
     cycles: u64,
     last_k: usize,
@@ -38,10 +38,10 @@ pub struct WarmUp {
 
 impl WarmUp {
     /// All rows at once.
-    pub const NONE: Self = Self { stride: 1, cycles: 0, last_k: 0 };
+    pub(crate) const NONE: Self = Self { stride: 1, cycles: 0, last_k: 0 };
 
     /// For so many rows, or documents.
-    pub fn new(n_rows: u64, are_documents: bool) -> Self {
+    pub(crate) fn new(n_rows: u64, are_documents: bool) -> Self {
         let smallest = if are_documents { SMALLEST_SAMPLE_OF_DOCUMENTS } else { SMALLEST_SAMPLE };
         let mut stride = 1;
         while n_rows / u64::from(stride * GROWTH) >= smallest && stride < 1 << 28 {
@@ -51,27 +51,27 @@ impl WarmUp {
     }
 
     /// In the middle of a run.
-    pub fn resume(stride: u32) -> Self {
+    pub(crate) fn resume(stride: u32) -> Self {
         Self { stride, cycles: 1, ..Self::NONE }
     }
 
     /// Whether all rows take part.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.stride == 1
     }
 
     /// Whether the coming cycle is the first of its stage.
-    pub fn has_new_rows(&self) -> bool {
+    pub(crate) fn has_new_rows(&self) -> bool {
         self.cycles == 0
     }
 
     /// α for a sweep that seats new rows of so many; whether there are components they may go to, and whether they are documents.
-    pub fn generous_alpha(alpha: f64, n_rows: f64, has_components: bool, are_documents: bool) -> f64 {
+    pub(crate) fn generous_alpha(alpha: f64, n_rows: f64, has_components: bool, are_documents: bool) -> f64 {
         alpha.max(n_rows / if has_components || are_documents { ROWS_A_RARE_BIRTH } else { ROWS_A_BIRTH })
     }
 
     /// A cycle has ended with so many components, after so many splits and merges. A stage ends when hardly anything changes any more.
-    pub fn close_cycle(&mut self, k: usize, n_changes: u64) {
+    pub(crate) fn close_cycle(&mut self, k: usize, n_changes: u64) {
         self.cycles += 1;
         let is_settled = self.cycles > 1 && k.abs_diff(self.last_k) <= 1 + k / 100 && n_changes <= 1 + k as u64 / 50;
         self.last_k = k;

@@ -19,11 +19,13 @@ use serde::Serialize;
 
 pub use self::model_file::FittedModel;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
-pub use self::pending::{PARTIAL, PendingFile, write_file};
 pub use self::record::{
     DataRecord, DrawsRecord, Point, PosteriorRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary,
 };
 pub use self::sample::RowSample;
+// public for the command only
+#[doc(hidden)]
+pub use self::pending::{PARTIAL, PendingFile, write_file};
 use crate::engine::{RunTotals, WorkerTotals};
 use crate::error::{Error, InputError, Result};
 use crate::rows::Shard;
@@ -47,13 +49,27 @@ pub const FILES: [&str; 12] = [
 ];
 
 /// A folder that a run writes to.
+///
+/// ```
+/// use dirigent::run_dir::RunDir;
+///
+/// let parent = tempfile::tempdir()?;
+/// let run = RunDir::create_next(parent.path(), "flowers")?;
+/// assert!(run.path().ends_with("flowers-1"));
+/// run.write_labels(&[0, 0, 1], &[1.0, 0.75, 1.0])?;
+/// let text = std::fs::read_to_string(run.path().join("labels.csv"))?;
+/// assert_eq!(text, "row,label,certainty\n0,0,1\n1,0,0.75\n2,1,1\n");
+/// // the next one does not touch it
+/// assert!(RunDir::create_next(parent.path(), "flowers")?.path().ends_with("flowers-2"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
 }
 
 impl RunDir {
-    /// Creates the folder, or takes one that [`check_folder`] lets through.
+    /// Creates the folder. One that is there must be empty, unless `force` may replace the files of an older run in it.
     pub fn create(path: &Path, force: bool) -> Result<Self> {
         claim_folder(path, &FILES, force)?;
         Ok(Self { path: path.to_path_buf() })
@@ -149,6 +165,8 @@ impl RunDir {
 }
 
 /// Writes a JSON file for people and programs to read.
+// public for the command only
+#[doc(hidden)]
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_file(path, |file| {
         serde_json::to_writer_pretty(&mut *file, value)?;
@@ -158,6 +176,8 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 
 /// Whether `path` can become a folder with these `files`: it is not there, or empty, or `force` may replace what was written
 /// there before. The first of `files` marks a folder as ours: without it, not even `force` touches a file of the same name.
+// public for the command only
+#[doc(hidden)]
 pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
@@ -185,6 +205,8 @@ pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
 }
 
 /// Creates the folder, after [`check_folder`]; `force` removes `files` of old and nothing else.
+// public for the command only
+#[doc(hidden)]
 pub fn claim_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
     check_folder(path, files, force)?;
     fs::create_dir_all(path).map_err(|source| Error::io("cannot create", path, source))?;

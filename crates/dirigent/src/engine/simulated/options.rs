@@ -80,6 +80,16 @@ impl Default for Simulation {
 }
 
 /// The death of a worker, and its return.
+///
+/// ```
+/// use dirigent::engine::simulated::{Crash, Simulation};
+///
+/// // worker 2 dies after the fifth cycle and is back after the eighth
+/// let crash = Crash { worker: 2, cycle: 5, back_after: Some(3) };
+/// let cluster = Simulation { crashes: vec![crash], ..Simulation::default() };
+/// assert!(cluster.check(4).is_ok());
+/// assert!(cluster.check(2).is_err(), "two workers are 0 and 1");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Crash {
     /// Who dies.
@@ -91,6 +101,14 @@ pub struct Crash {
 }
 
 /// A worker whose next word to the coordinator is noise.
+///
+/// ```
+/// use dirigent::engine::simulated::{Garbage, Simulation};
+///
+/// let noise = Garbage { worker: 0, cycle: 2, back_after: Some(1) };
+/// let cluster = Simulation { garbage: vec![noise], ..Simulation::default() };
+/// assert!(cluster.check(1).is_ok());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Garbage {
     /// Who sends it.
@@ -102,6 +120,32 @@ pub struct Garbage {
 }
 
 /// How long an event takes on the virtual clock.
+///
+/// ```
+/// use dirigent::engine::simulated::{Cost, Simulation};
+/// use dirigent::method::distributed::{self, DistributedOptions, Engine};
+/// use dirigent::model::ModelOptions;
+/// use dirigent::node::CoordinatorOptions;
+/// use dirigent::posterior::horizon::Cycles;
+/// use dirigent::rows::{Shard, Table};
+///
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
+/// let seconds = || {
+///     let cost = Cost::PerRow { worker: 1e-6, coordinator: 1e-3 };
+///     let options = DistributedOptions {
+///         coordinator: CoordinatorOptions {
+///             model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
+///             cycles: Cycles::Fixed(4),
+///             ..CoordinatorOptions::default()
+///         },
+///         engine: Engine::Simulated(Box::new(Simulation { cost, ..Simulation::default() })),
+///         ..DistributedOptions::default()
+///     };
+///     let (_, totals) = distributed::run(&[rows.clone()], &options, None, &mut ()).unwrap();
+///     totals.virtual_seconds
+/// };
+/// assert_eq!(seconds(), seconds(), "to the last bit");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Cost {
     /// The processor time it takes here, for projections.
@@ -116,6 +160,14 @@ pub enum Cost {
 }
 
 /// When workers are asked for a checkpoint. Only those are asked that are going to need it.
+///
+/// ```
+/// use dirigent::engine::simulated::{Checkpoints, Simulation};
+///
+/// let every = |n| Simulation { checkpoints: Checkpoints::EveryEvents(n), ..Simulation::default() };
+/// assert!(every(3).check(4).is_ok());
+/// assert!(every(0).check(4).is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Checkpoints {
     /// After every report; a worker in the middle of an event: after that event. A crash comes first.

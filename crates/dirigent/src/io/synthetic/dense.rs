@@ -10,6 +10,18 @@ use crate::rows::Table;
 use crate::run_dir::{NpyWriter, write_labels};
 
 /// The law of a set of Gaussian clusters.
+///
+/// ```
+/// use dirigent::io::read_labels;
+/// use dirigent::io::synthetic::{MixtureLaw, Sizes};
+///
+/// let folder = tempfile::tempdir()?;
+/// let law = MixtureLaw { n_rows: 90, n_clusters: 3, sizes: Sizes::Equal, ..MixtureLaw::synthetic() };
+/// law.write(folder.path())?;
+/// let truth = read_labels(&folder.path().join("labels.npy"))?;
+/// assert_eq!((truth.labels.len(), truth.names.len()), (90, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MixtureLaw {
     /// The number of rows.

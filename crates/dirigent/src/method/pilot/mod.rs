@@ -34,6 +34,21 @@ const BEHIND: f64 = 1.0;
 const ROUNDS: usize = 3;
 
 /// The model that a run is to have.
+///
+/// ```
+/// use dirigent::method::pilot;
+/// use dirigent::model::{Model, ModelOptions};
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+/// use dirigent::sweep::Kernel;
+///
+/// // where the user leaves nothing open there is nothing to learn
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
+/// let asked = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
+/// let pilot = pilot::learn(&rows, &asked, &Survey::of(&rows), Kernel::best())?;
+/// assert_eq!(pilot.model, Model::resolve(&asked, &Survey::of(&rows))?);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pilot {
     /// The options, with what was learnt filled in.
@@ -55,6 +70,23 @@ impl Pilot {
 }
 
 /// The model of the rows, what the user left open learnt from a sample of them where a sample can tell.
+///
+/// ```
+/// use dirigent::io::synthetic::MixtureLaw;
+/// use dirigent::method::pilot;
+/// use dirigent::model::{Model, ModelOptions};
+/// use dirigent::rows::Shard;
+/// use dirigent::survey::Survey;
+/// use dirigent::sweep::Kernel;
+///
+/// // five clusters, whose rows spread with a standard deviation of 1 about centres that are far apart
+/// let law = MixtureLaw { n_rows: 500, n_clusters: 5, centre_sd: 40.0, ..MixtureLaw::synthetic() };
+/// let rows = Shard::of_table(law.table()?.0);
+/// let pilot = pilot::learn(&rows, &ModelOptions::default(), &Survey::of(&rows), Kernel::best())?;
+/// assert_ne!(pilot.options, ModelOptions::default(), "what was learnt is filled in");
+/// assert_eq!(pilot.model, Model::resolve(&pilot.options, &Survey::of(&rows))?);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
     let (usual, choices) = Model::explain(options, survey)?;
     if let (Model::Multinomial(family), None) = (&usual, options.smoothing) {

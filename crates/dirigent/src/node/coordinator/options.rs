@@ -10,6 +10,15 @@ use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// How births find their component.
+///
+/// ```
+/// use dirigent::node::{Consolidation, CoordinatorOptions};
+///
+/// // Prog, Pooled and Hung of the paper: no splits, and births find their component in one of these ways
+/// let paper = |consolidation| CoordinatorOptions { consolidation, splits: false, ..CoordinatorOptions::default() };
+/// assert_eq!(paper(Consolidation::Progressive).consolidation, CoordinatorOptions::default().consolidation);
+/// assert_ne!(paper(Consolidation::Pooled), paper(Consolidation::Hungarian));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consolidation {
@@ -22,6 +31,13 @@ pub enum Consolidation {
 }
 
 /// When pushes are absorbed.
+///
+/// ```
+/// use dirigent::node::{CoordinatorOptions, Schedule};
+///
+/// // the same labels on all engines, unless somebody asks otherwise
+/// assert_eq!(CoordinatorOptions::default().schedule, Schedule::Sync);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
@@ -32,6 +48,22 @@ pub enum Schedule {
 }
 
 /// What a coordinator must know to begin.
+///
+/// ```
+/// use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+/// use dirigent::posterior::horizon::Cycles;
+///
+/// // the paper's asynchronous method, with eight workers and a hundred cycles
+/// let options = CoordinatorOptions {
+///     n_workers: 8,
+///     consolidation: Consolidation::Pooled,
+///     schedule: Schedule::Async,
+///     splits: false,
+///     cycles: Cycles::Fixed(100),
+///     ..CoordinatorOptions::default()
+/// };
+/// assert_eq!((options.seed, options.sweeps_per_cycle), (0, 1));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoordinatorOptions {
     /// Workers that take part from the beginning.
@@ -88,6 +120,8 @@ impl Default for CoordinatorOptions {
 
 impl CoordinatorOptions {
     /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
+    // public for the tests only
+    #[doc(hidden)]
     pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
         Ok(Plan {
             model: Model::resolve(&self.model, survey)?,

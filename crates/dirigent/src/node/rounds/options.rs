@@ -8,6 +8,15 @@ use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// What the coordinator of a method in rounds must know to begin.
+///
+/// ```
+/// use dirigent::node::RoundsCoordinatorOptions;
+/// use dirigent::posterior::horizon::Cycles;
+///
+/// // four workers of a slice sampler that tries ten splits and merges a cycle
+/// let options = RoundsCoordinatorOptions { n_workers: 4, moves_per_cycle: 10, ..RoundsCoordinatorOptions::default() };
+/// assert_eq!(options.cycles, Cycles::default(), "until the chain has settled");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundsCoordinatorOptions {
     /// Workers that take part from the beginning.
@@ -52,6 +61,8 @@ impl Default for RoundsCoordinatorOptions {
 
 impl RoundsCoordinatorOptions {
     /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
+    // public for the tests only
+    #[doc(hidden)]
     pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
         Ok(Plan {
             model: Model::resolve(&self.model, survey)?,

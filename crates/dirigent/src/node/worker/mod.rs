@@ -25,6 +25,18 @@ pub(super) use memory::Memory;
 use work::Work;
 
 /// The worker of a shard.
+///
+/// ```
+/// use dirigent::node::Worker;
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::sweep::Kernel;
+///
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 9.0]));
+/// let worker = Worker::new(0, rows, Kernel::best());
+/// // it waits for a plan, and none of its rows is in a component yet
+/// assert_eq!(worker.labels(), [None; 3]);
+/// assert!(!worker.is_done());
+/// ```
 pub struct Worker {
     life: Life,
     /// `None` until the plan has come.
@@ -37,6 +49,15 @@ pub struct Worker {
 }
 
 /// Where a row is, as its worker says it.
+///
+/// ```
+/// use dirigent::consolidate::PieceName;
+/// use dirigent::node::RowLabel;
+///
+/// // a row in a component that its worker has just opened; nobody keeps halves of it yet
+/// let label = RowLabel { name: PieceName::Birth(4), half: None, generation: None };
+/// assert!(matches!(label.name, PieceName::Birth(_)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowLabel {
     /// The component.
@@ -70,6 +91,8 @@ impl Worker {
     }
 
     /// A worker at the border where a checkpoint was taken: it waits for the answer to its push. The coordinator goes on likewise, under the same plan.
+    // public for the tests only
+    #[doc(hidden)]
     pub fn resume(shard_id: ShardId, shard: Shard, kernel: Kernel, plan: Plan, checkpoint: &[u8]) -> Result<Self> {
         let Some(mut memory) = Memory::decode(checkpoint, shard_id, &shard)? else {
             let problem = format!("the checkpoint of worker {shard_id} is of a run without a plan");
@@ -119,6 +142,8 @@ impl Worker {
     }
 
     /// The push that is outstanding, or was last.
+    // public for the tests only
+    #[doc(hidden)]
     pub fn stamp(&self) -> Stamp {
         self.life.stamp()
     }
