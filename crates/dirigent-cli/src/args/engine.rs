@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum, value_parser};
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
     /// threads: this machine's cores; simulated: a virtual cluster on a clock of its own; ray, mpi: other machines (with the Python package)
+    /// [default: threads]
     #[arg(long, value_enum)]
     pub(crate) engine: Option<EngineArg>,
     /// simulated: seconds that a message travels [default: 0.0002]
