@@ -91,6 +91,7 @@ fn named(who: Address, error: Error) -> Error {
         Error::Io { doing, source } => Error::Io { doing: format!("{}: {doing}", name(who)), source },
         // the sender is named, and it was its mistake
         Error::BadFrame { .. } | Error::Interrupted => error,
+        Error::Hinted { error, hint } => named(who, *error).with_hint(hint),
     }
 }
 
