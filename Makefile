@@ -18,6 +18,7 @@ help:
 	@echo "make compare       Dirigent beside scikit-learn, HDBSCAN and others, on made sets and those of DATA=FOLDER (hours; goes on where it was)"
 	@echo "make book          the guide and the documentation as a book, in the target folder (mdBook)"
 	@echo "make audit         advisories, licences and sources of all dependencies (cargo-deny)"
+	@echo "make measure       how long files and functions are: median, 90 %, longest"
 	@echo "make demo          make data, fit them, print a summary"
 
 test:
@@ -91,7 +92,10 @@ book:
 audit:
 	@scripts/with "cargo deny --version" "cargo install cargo-deny --locked" cargo deny --workspace check
 
+measure:
+	@$(PYTHON) scripts/measure_code.py
+
 demo:
 	cargo run --locked --release -- demo
 
-.PHONY: help test tools format lint rust python readme licences browser text test-long fuzz soak bench bench-counts compare book audit demo
+.PHONY: help test tools format lint rust python readme licences browser text test-long fuzz soak bench bench-counts compare book audit measure demo

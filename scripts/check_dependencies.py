@@ -1,10 +1,16 @@
-"""Checks that every dependency has a licence we accept, and every direct one its line in docs/dependencies.md."""
+"""Checks that every dependency has a licence we accept, and every direct one its line in docs/dependencies.md: those of the workspace, of the
+Python package and its tests, of fuzz/ and of compare/."""
 
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    from pip._vendor import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 # deny.toml has the same list
@@ -64,9 +70,66 @@ def shipped(metadata):
     return found
 
 
+def cargo_metadata(*options):
+    return json.loads(subprocess.check_output(["cargo", "metadata", "--format-version", "1", *options], cwd=ROOT))
+
+
+def named_by_workspace(metadata):
+    """The dependencies that its members name, themselves left out."""
+    members = [package for package in metadata["packages"] if package["id"] in metadata["workspace_members"]]
+    named = (dependency for package in members for dependency in package["dependencies"])
+    # what has a path is of this repository
+    return {dependency["name"] for dependency in named if "path" not in dependency}
+
+
+def named_by_crate(manifest):
+    return named_by_workspace(cargo_metadata("--no-deps", "--manifest-path", manifest))
+
+
+def without_version(requirement):
+    return re.match(r"[\w.-]+", requirement).group()
+
+
+def named_by_pyproject():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    optional = settings["project"]["optional-dependencies"].values()
+    lists = [settings["build-system"]["requires"], settings["project"]["dependencies"], *optional]
+    return {without_version(requirement) for requirements in lists for requirement in requirements}
+
+
+def named_by_requirements(pattern):
+    lines = [line for path in ROOT.glob(pattern) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {without_version(line) for line in lines if line.strip() and not line.startswith(("#", "-"))}
+
+
+def described():
+    """The names in the tables of docs/dependencies.md, by section."""
+    text = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
+    return {title: set(re.findall(r"^\| `([\w.-]+)`", body, re.MULTILINE)) for title, body in zip(sections[::2], sections[1::2])}
+
+
+def problems_of_lines(metadata):
+    """Dependencies without a line in the sections that may have it; lines without a dependency."""
+    lines = described()
+    of_rust = set().union(*(names for title, names in lines.items() if title not in ("Python", "Fuzzing", "Comparison")))
+    of_python, of_fuzzing, of_comparison = (lines.get(title, set()) for title in ("Python", "Fuzzing", "Comparison"))
+    fuzzing, mixturs = named_by_crate("fuzz/Cargo.toml"), named_by_crate("compare/mixturs/Cargo.toml")
+    comparison = mixturs | named_by_requirements("compare/requirements*.txt")
+    python = named_by_pyproject() | named_by_requirements("tests-python/requirements*.txt")
+    # what is named, where its line may be, which lines must be of it
+    for named, may_be_in, own in [
+        (named_by_workspace(metadata), of_rust, of_rust),
+        (python, of_python, of_python),
+        (fuzzing, of_fuzzing | of_rust, of_fuzzing),
+        (comparison, of_comparison | of_python, of_comparison),
+    ]:
+        yield from (f"{name}: has no line in docs/dependencies.md" for name in sorted(named - may_be_in))
+        yield from (f"{name}: has a line in docs/dependencies.md but is no dependency" for name in sorted(own - named))
+
+
 def main():
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
-    metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
+    metadata = cargo_metadata("--locked", "--all-features")
     in_build = shipped(metadata)
     problems = []
     for package in metadata["packages"]:
@@ -74,17 +137,12 @@ def main():
         if not is_accepted(package["license"] or "none", accepted):
             problems.append(f"{package['name']} {package['version']}: licence {package['license']} is not on the list")
 
-    members = [package for package in metadata["packages"] if package["id"] in metadata["workspace_members"]]
-    own = {package["name"] for package in members}
-    direct = {dependency["name"] for package in members for dependency in package["dependencies"]} - own
-    described = set(re.findall(r"^\| `([\w-]+)`", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"), re.MULTILINE))
-    problems += [f"{name}: has no line in docs/dependencies.md" for name in sorted(direct - described)]
-    problems += [f"{name}: has a line in docs/dependencies.md but is no dependency" for name in sorted(described - direct)]
-
+    problems += problems_of_lines(metadata)
     if problems:
         sys.exit("\n".join(problems))
-    n_packages = len(metadata["packages"]) - len(own)
-    print(f"{n_packages} packages, {len(in_build) - len(own)} of them in a user's build: all licences accepted")
+    n_own = len(metadata["workspace_members"])
+    n_packages = len(metadata["packages"]) - n_own
+    print(f"{n_packages} packages, {len(in_build) - n_own} of them in a user's build: all licences accepted, every direct one described")
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Independent chains, states to keep and how they are drawn, and which partition `labels_` is.
     n_workers, n_jobs : int, optional
         Workers share the rows; threads (`n_jobs`) never change labels.
-    engine, latency, bandwidth, straggler, crash, cores, row_cost, kernel : optional
-        Where the workers run; `straggler={worker: factor}`, `crash={worker: cycle}`.
+    engine, latency, bandwidth, straggler, crash, garbage, cores, row_cost, kernel : optional
+        Where the workers run; `straggler={worker: factor}`, `crash={worker: cycle}`, `garbage={worker: cycle}`.
     address, rejoin_timeout, checkpoint_dir : optional
         With `engine="ray"`: where the cluster is, and what happens when a part of it is lost.
     out : path, optional

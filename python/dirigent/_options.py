@@ -31,6 +31,6 @@ def _texts(parameter: str, value: Any) -> list[str]:
     if parameter in ("columns", "exclude"):
         return [",".join(map(str, [value] if isinstance(value, str) else value))]
     if isinstance(value, Mapping):
-        separator = "@" if parameter == "crash" else "="
+        separator = "@" if parameter in ("crash", "garbage") else "="
         return [f"{key}{separator}{item}" for key, item in value.items()]
     return [str(value)]

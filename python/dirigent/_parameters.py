@@ -62,6 +62,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         bandwidth: float | None = None,
         straggler: Mapping[int, float] | None = None,
         crash: Mapping[int, int] | None = None,
+        garbage: Mapping[int, int] | None = None,
         cores: int | None = None,
         row_cost: float | None = None,
         address: str | None = None,
@@ -116,6 +117,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         self.bandwidth = bandwidth
         self.straggler = straggler
         self.crash = crash
+        self.garbage = garbage
         self.cores = cores
         self.row_cost = row_cost
         self.address = address

@@ -2,7 +2,7 @@
 
 use std::thread::available_parallelism;
 
-use dirigent::engine::simulated::{Cost, Crash, Simulation};
+use dirigent::engine::simulated::{Cost, Crash, Garbage, Simulation};
 use dirigent::method::av::AvOptions;
 use dirigent::method::cgs::{CgsOptions, Draws};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
@@ -32,7 +32,7 @@ pub(crate) struct OutsideWorkers<'a> {
     pub(crate) engine: Box<dyn Fn(u32) -> Engine + 'a>,
 }
 
-/// Cycles after which a crashed worker of a simulation comes back.
+/// Cycles after which a worker of a simulation comes back that has crashed or was expelled.
 const BACK_AFTER: u64 = 2;
 
 /// Refuses, before any data is read, options that do not go together.
@@ -94,7 +94,8 @@ fn check_method(args: &FitArgs) -> Result<()> {
     let hint = "ask for --draws of dirigent, or for --method slicemr";
     refuse(method.split_merge.is_some() && !has_slices, "--split-merge", with, hint)?;
     let with = "--method av, whose workers take rows with them that nobody else has";
-    refuse(method.is_av() && !args.engine.crash.is_empty(), "--crash", with, "choose another --method")
+    refuse(method.is_av() && !args.engine.crash.is_empty(), "--crash", with, "choose another --method")?;
+    refuse(method.is_av() && !args.engine.garbage.is_empty(), "--garbage", with, "choose another --method")
 }
 
 /// What draws are states of.
@@ -226,12 +227,14 @@ fn engine(args: &EngineArgs, threads: Option<u32>, seed: u64, n_workers: u32) ->
     }
     let usual = Simulation::default();
     let crash = |&(worker, cycle): &(u32, u64)| Crash { worker, cycle, back_after: Some(BACK_AFTER) };
+    let garbage = |&(worker, cycle): &(u32, u64)| Garbage { worker, cycle, back_after: Some(BACK_AFTER) };
     let simulation = Simulation {
         seed,
         latency: args.latency.unwrap_or(usual.latency),
         bandwidth: args.bandwidth.unwrap_or(usual.bandwidth),
         stragglers: args.straggler.clone(),
         crashes: args.crash.iter().map(crash).collect(),
+        garbage: args.garbage.iter().map(garbage).collect(),
         cores: args.cores.map(|cores| cores as usize),
         cost: args.row_cost.map_or(usual.cost, |worker| Cost::PerRow { worker, coordinator: 0.0 }),
         ..usual

@@ -1,12 +1,13 @@
 //! What is said of a run that has ended.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use dirigent::Result;
 use dirigent::method::chains::Diagnostics;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::run_dir::{PosteriorRecord, RunRecord, Summary};
+use dirigent::{Error, Result};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
@@ -20,6 +21,17 @@ pub(crate) fn describe_interruption(keeper: &Keeper, path: &Path) -> String {
         format!("interrupted; to go on: dirigent fit --resume {path}")
     } else {
         format!("interrupted; nothing was kept in {path}: start the run anew")
+    }
+}
+
+/// What has ended the run, with the way to go on.
+pub(crate) fn with_way_on(error: Error, keeper: &Keeper, path: &Path) -> Error {
+    let is_full = matches!(&error, Error::Io { source, .. }
+        if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded));
+    match (is_full, keeper.has_checkpoint()) {
+        (true, true) => error.with_hint(format!("make room, then `dirigent fit --resume {}`", path.display())),
+        (true, false) => error.with_hint("make room, or name a folder on another disk with --out"),
+        (false, _) => error,
     }
 }
 

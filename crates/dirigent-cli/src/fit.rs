@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
+use dirigent::io::amount;
 use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
 use dirigent::method::pilot::{self, Pilot};
 use dirigent::model::{Choice, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rows::Shard;
-use dirigent::run_dir::{DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder};
+use dirigent::run_dir::{
+    DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder, check_writable, nearest_folder,
+};
 use dirigent::sweep::Kernel;
 use dirigent::{InputError, Result};
 
@@ -24,6 +27,9 @@ use crate::point;
 use crate::resume::{self, Resumed};
 use crate::said::Said;
 use crate::watch::Watch;
+
+/// The folder of run folders, where none is named.
+const RUNS: &str = "runs";
 
 pub(crate) fn run(args: &FitArgs, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<()> {
     let path = match &args.checkpoints.resume {
@@ -47,12 +53,17 @@ pub(crate) fn fit(
 ) -> Result<PathBuf> {
     // all that can be refused without reading the data is refused first
     check(args)?;
-    if let Some(out) = &args.output.out {
-        check_folder(out, &FILES, args.output.force)?;
+    match &args.output.out {
+        Some(out) => check_folder(out, &FILES, args.output.force)?,
+        None if resumed.is_none() => check_writable(Path::new(RUNS))?,
+        None => {}
     }
     let console = args.output.console();
     let outside = Outside::open(&args.engine, args.run.workers, engines)?;
     let input = Input::read(args, source)?;
+    if resumed.is_none() {
+        check_disk(args, input.data.n_rows())?;
+    }
     let fit = Fit::prepare_for(args, &input, outside.as_ref())?;
     console.say(describe_model(&fit.model, &input.model_options));
     if args.model.explain_prior {
@@ -157,7 +168,7 @@ impl<'a> Fit<'a> {
                 let problem = "this engine keeps no checkpoints and cannot go on from one";
                 return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
             }
-            let checkpoint = resumed.check(&self.record().data.fingerprint, &self.model, self.options.n_workers())?;
+            let checkpoint = resumed.check(&self.record().data, &self.model, self.options.n_workers())?;
             return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
         }
         let run_dir = create_run_dir(&self.args.output, self.input.data.name())?;
@@ -206,7 +217,7 @@ pub(crate) fn new_record<'a>(
 pub(crate) fn create_run_dir(output: &OutputArgs, name: &str) -> Result<RunDir> {
     match &output.out {
         Some(out) => RunDir::create(out, output.force),
-        None => RunDir::create_next(Path::new("runs"), name),
+        None => RunDir::create_next(Path::new(RUNS), name),
     }
 }
 
@@ -254,6 +265,33 @@ fn check_draws(draws: Option<Draws>, n_chains: u16, n_rows: usize) -> Result<()>
         return Err(too_many_draws(format!("--draws {n_draws} of {n_rows} rows{of_chains} do not fit a file")));
     }
     Ok(())
+}
+
+/// Refuses draws for which the disk of the run folder has no room.
+fn check_disk(args: &FitArgs, n_rows: usize) -> Result<()> {
+    let Some(n_draws) = args.run.draws else { return Ok(()) };
+    let out = args.output.out.as_deref().unwrap_or(Path::new(RUNS));
+    let n_bytes = n_draws.saturating_mul(4 * u64::from(args.run.chains)).saturating_mul(n_rows as u64);
+    match free_on_disk(nearest_folder(out)) {
+        Some(free) if n_bytes > free => {
+            let (needed, free) = (amount(n_bytes), amount(free));
+            let problem = format!("--draws {n_draws} of {n_rows} rows need {needed} on the disk, {free} are free");
+            let hint = "ask for fewer with --draws, make room, or name a folder on another disk with --out";
+            Err(InputError::in_file(out, problem).hint(hint).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that may still be written, if the system tells.
+#[cfg(unix)]
+fn free_on_disk(folder: &Path) -> Option<u64> {
+    rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_on_disk(_: &Path) -> Option<u64> {
+    None
 }
 
 fn too_many_draws(problem: String) -> dirigent::Error {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dirigent::io::labels::read_labels;
 use dirigent::io::{DataSet, MemoryRows, Selection, is_address, read_vocabulary};
+use dirigent::method::bytes_a_row;
 use dirigent::model::{ColumnFamily, FamilyName, ModelOptions};
 use dirigent::transform::{Transform, TransformRecord};
 use dirigent::{InputError, Result};
@@ -42,10 +43,7 @@ impl Input {
         let data = open(args, source, &selection, &model_options, console)?;
         let data = with_vocabulary(args, data)?;
         let transform = prepare(args, &data, console)?;
-        if let Some((transform, _)) = &transform {
-            let n_cells = data.n_rows() as u64 * transform.n_columns_out() as u64;
-            args.storage.storage().check_room(8 * n_cells)?;
-        }
+        check_memory(args, data.n_rows() as u64, transform.as_ref().map(|(transform, _)| transform))?;
         let rows = transform.as_ref().map_or_else(|| data.clone(), |(transform, _)| data.transformed(transform));
         (model_options.columns.names, model_options.columns.n_levels) = columns_of(&rows);
         let truth = true_labels(args.truth.as_deref(), &data)?;
@@ -155,6 +153,16 @@ fn prepare(args: &FitArgs, data: &DataSet, console: Console) -> Result<Option<(T
             .say(format_args!("pca: kept {n_components} of {columns} components, with {percent:.1} % of the variance"));
     }
     Ok(Some((transform, record)))
+}
+
+/// Refuses rows that leave no room for what a fit needs beside them.
+fn check_memory(args: &FitArgs, n_rows: u64, transform: Option<&Transform>) -> Result<()> {
+    let copied = transform.map_or(0, |transform| 8 * transform.n_columns_out() as u64);
+    let n_bytes = n_rows.saturating_mul(copied + bytes_a_row(!args.run.method.is_cgs()));
+    let of_copy = if copied > 0 { ", with the copy that --standardize, --pca and --normalize make," } else { "" };
+    let what = format!("a fit of {} rows{of_copy}", grouped(n_rows));
+    let hint = if copied > 0 { "fit fewer rows, or rows that are prepared already" } else { "fit fewer rows" };
+    Ok(args.storage.storage().check_room(&what, n_bytes, hint)?)
 }
 
 fn true_labels(file: Option<&Path>, data: &DataSet) -> Result<Option<Vec<u32>>> {

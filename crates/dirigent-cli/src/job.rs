@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dirigent::io::{DataSet, FittedColumns};
+use dirigent::io::DataSet;
 use dirigent::method::best::BestState;
 use dirigent::method::cgs;
 use dirigent::method::chains::{self, ChainsOutcome, Diagnostics};
@@ -14,13 +14,13 @@ use dirigent::posterior::horizon::StoppedBecause;
 use dirigent::posterior::point::numbered_by_size;
 use dirigent::rows::Shard;
 use dirigent::run_dir::{
-    FittedModel, NpyWriter, Point, PosteriorRecord, RowSample, RunDir, RunRecord, Status, Summary,
+    DataRecord, FittedModel, NpyWriter, Point, PosteriorRecord, RowSample, RunDir, RunRecord, Status, Summary,
 };
 use dirigent::transform::Transform;
 use dirigent::{Error, Result};
 
 use crate::args::OutputArgs;
-use crate::closing_words::{describe_interruption, print};
+use crate::closing_words::{describe_interruption, print, with_way_on};
 use crate::embed::Watcher;
 use crate::keep::Keeper;
 use crate::point;
@@ -42,13 +42,6 @@ pub(crate) struct Job<'a> {
     pub(crate) point: Point,
     /// Where the rows came from, if from files.
     pub(crate) data: Option<&'a DataSet>,
-}
-
-impl Job<'_> {
-    /// What is fitted must stay what it was.
-    pub(crate) fn check_data(&self) -> Result<()> {
-        self.data.map_or(Ok(()), DataSet::check_unchanged)
-    }
 }
 
 /// What is told of a run that has ended well.
@@ -79,7 +72,7 @@ pub(crate) fn run_kept(
     if let Some(watch) = &watch {
         output.console().say(format_args!("watch: {}", watch.url()));
     }
-    let told = match fill(job, run_dir, record.data.fitted_columns(), output, &mut keeper, watcher) {
+    let told = match fill(job, run_dir, &record.data, output, &mut keeper, watcher) {
         Ok(told) => told,
         Err(Error::Interrupted) => {
             record.status = Status::Interrupted;
@@ -91,7 +84,7 @@ pub(crate) fn run_kept(
             (record.status, record.error) = (Status::Failed, Some(error.to_string()));
             // best effort: the disk that failed the run may fail its record too, and the first error is the one to report
             let _ = run_dir.write_record(&record);
-            return Err(error);
+            return Err(with_way_on(error, &keeper, run_dir.path()));
         }
     };
     let Told { summary, posterior, diagnostics, warnings } = told;
@@ -123,32 +116,34 @@ fn written_report(run: &Path, output: &OutputArgs) -> Option<PathBuf> {
 fn fill(
     job: &Job<'_>,
     run_dir: &RunDir,
-    columns: FittedColumns,
+    data: &DataRecord<'_>,
     output: &OutputArgs,
     keeper: &mut Keeper,
     watcher: Option<Watcher<'_>>,
 ) -> Result<Told> {
     let n_rows = job.shard.n_rows();
-    let mut recorder = Recorder::new(job, run_dir, output, keeper, watcher)?;
+    let files = job.data.map(|files| files.watch(&data.fingerprint));
+    let mut recorder = Recorder::new(job, run_dir, output, keeper, files, watcher)?;
     let outcome = chains::run(job.shard, job.model, job.options, job.n_chains, job.truth, &mut recorder);
     let seconds = recorder.seconds();
     recorder.progress.finish();
     if outcome.is_ok() {
-        job.check_data()?;
+        recorder.check_data()?;
     }
     let mut outcome = match (outcome, &recorder.last) {
         (Ok(outcome), _) => outcome,
         (Err(Error::Interrupted), Some(last)) => concluded(job, last, recorder.n_draws),
         (Err(error), _) => {
             if recorder.keeper.has_checkpoint() {
-                recorder.draws.map(NpyWriter::leave).transpose()?;
+                // what the checkpoint needs of them was written with it, and the first error is the one to report
+                let _ = recorder.draws.map(NpyWriter::leave);
             }
             return Err(error);
         }
     };
     recorder.draws.map(NpyWriter::finish_short).transpose()?;
     let components = std::mem::take(&mut outcome.best.components);
-    let (model, transform) = (job.model.clone(), job.transform.cloned());
+    let (model, transform, columns) = (job.model.clone(), job.transform.cloned(), data.fitted_columns());
     run_dir.write_model(&FittedModel { model, alpha: outcome.best.alpha, columns, transform, components })?;
     let best = recorder.best.and_then(BestState::into_state);
     let posterior = point::settle(job, run_dir, best, outcome.n_draws, &mut outcome.best)?;

@@ -60,7 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngine
             Console::default().complain(&error);
             match error {
                 Error::Input(_) => 2,
-                Error::Io { .. } | Error::BadFrame { .. } | Error::Interrupted => 1,
+                Error::Io { .. } | Error::BadFrame { .. } | Error::Interrupted | Error::Hinted { .. } => 1,
             }
         }
     }

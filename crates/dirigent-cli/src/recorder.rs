@@ -6,6 +6,7 @@ use dirigent::Result;
 use dirigent::checkpoint::Saved;
 use dirigent::checkpoint::folder::Files;
 use dirigent::interrupt::Interrupt;
+use dirigent::io::FileWatch;
 use dirigent::method::best::BestState;
 use dirigent::method::cgs::{Draws, Observer};
 use dirigent::method::last_state::LastState;
@@ -37,7 +38,8 @@ pub(crate) struct Recorder<'a> {
     /// Whether it must be looked at after every cycle, because the method cannot tell it when it is interrupted.
     keeps_last: bool,
     began: Instant,
-    /// At the files of the data.
+    /// The files of the data, if any, and when they were looked at.
+    files: Option<FileWatch<'a>>,
     last_look: Instant,
     seconds_before: f64,
 }
@@ -49,16 +51,17 @@ impl<'a> Recorder<'a> {
         run_dir: &RunDir,
         output: &OutputArgs,
         keeper: &'a mut Keeper,
+        files: Option<FileWatch<'a>>,
         watcher: Option<Watcher<'a>>,
     ) -> Result<Self> {
         let n_rows = job.shard.n_rows();
         let n_draws = |draws: Draws| draws.n_draws * usize::from(job.n_chains);
         let all_draws = job.options.draws().map(n_draws);
         let progress = Progress::new(output.console(), job.options.cycles(), job.n_chains);
-        let (trace, draws, files) = match keeper.files() {
-            Some(files) => {
-                let draws = all_draws.map(|n_draws| run_dir.draws_again(n_draws, n_rows, files.n_draws)).transpose()?;
-                (run_dir.trace_again(files.trace_bytes)?, draws, files.clone())
+        let (trace, draws, stood) = match keeper.files() {
+            Some(stood) => {
+                let draws = all_draws.map(|n_draws| run_dir.draws_again(n_draws, n_rows, stood.n_draws)).transpose()?;
+                (run_dir.trace_again(stood.trace_bytes)?, draws, stood.clone())
             }
             None => {
                 let draws = all_draws.map(|n_draws| run_dir.draws(n_draws, n_rows)).transpose()?;
@@ -72,27 +75,33 @@ impl<'a> Recorder<'a> {
             trace,
             draws,
             n_rows,
-            n_draws: files.n_draws,
-            best: files.best.or(best),
+            n_draws: stood.n_draws,
+            best: stood.best.or(best),
             progress,
             keeper,
             watcher,
             last: None,
             began: Instant::now(),
+            files,
             last_look: Instant::now(),
-            seconds_before: files.seconds,
+            seconds_before: stood.seconds,
         })
     }
 
     pub(crate) fn seconds(&self) -> f64 {
         self.seconds_before + self.began.elapsed().as_secs_f64()
     }
+
+    /// What is fitted must stay what it was.
+    pub(crate) fn check_data(&mut self) -> Result<()> {
+        self.files.as_mut().map_or(Ok(()), FileWatch::check)
+    }
 }
 
 impl Observer for Recorder<'_> {
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         if self.last_look.elapsed() >= BETWEEN_LOOKS {
-            self.job.check_data()?;
+            self.check_data()?;
             self.last_look = Instant::now();
         }
         self.progress.on_cycle(info);

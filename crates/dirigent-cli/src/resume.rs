@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use dirigent::checkpoint::folder::{Checkpoint, FOLDER, Folder};
+use dirigent::io::is_address;
 use dirigent::model::Model;
 use dirigent::posterior::horizon::Cycles;
+use dirigent::run_dir::DataRecord;
 use dirigent::{Error, InputError, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -45,6 +47,7 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
         let hint = "ask for more with --cycles, --max-cycles or --time-limit, or fit anew to another folder; `dirigent report` writes its report again";
         return Err(InputError::in_file(run, "the run has ended: there is nothing to resume").hint(hint).into());
     }
+    check_data_is_there(run, &args.data)?;
     let found = Folder::of_run(run)?.read()?;
     let console = args.output.console();
     for problem in &found.passed_over {
@@ -56,7 +59,10 @@ pub(crate) fn read(run: &Path, fit: &ArgMatches) -> Result<(FitArgs, Resumed)> {
             let of_chain = if args.run.chains > 1 { format!(" of chain {chain}") } else { String::new() };
             console.say(format_args!("resumed: goes on after cycle {cycle}{of_chain}"));
         }
-        (None, false) => console.say("resumed: there is no checkpoint yet, so the run begins anew"),
+        (None, false) if found.passed_over.is_empty() => {
+            console.say("resumed: there is no checkpoint yet, so the run begins anew");
+        }
+        (None, false) => console.say("resumed: none of its checkpoints can be read, so the run begins anew"),
         (None, true) => return Err(nothing_left(run)),
     }
     Ok((args, Resumed { run: run.to_path_buf(), record, checkpoint: found.checkpoint }))
@@ -67,6 +73,15 @@ fn nothing_left(run: &Path) -> Error {
     let hint =
         "fit anew to another folder; only long runs that did not settle leave a checkpoint, or --checkpoint-every 0";
     InputError::in_file(run, problem).hint(hint).into()
+}
+
+/// Files may have moved since the run was started.
+fn check_data_is_there(run: &Path, data: &[PathBuf]) -> Result<()> {
+    let is_name = |path: &Path| !is_address(path) && !path.to_string_lossy().contains(['*', '?', '[']);
+    match data.iter().find(|path| is_name(path) && !path.exists()) {
+        Some(gone) => Err(InputError::in_file(gone, "no such file").hint(where_it_is(run)).into()),
+        None => Ok(()),
+    }
 }
 
 /// Refuses an end that is not a later one of the same kind, or that would not be as if it had been asked for at once.
@@ -97,12 +112,15 @@ fn is_later(before: &RunArgs, after: &RunArgs) -> bool {
 
 impl Resumed {
     /// Refuses data or priors that are not those of the run; the checkpoint to go on from is returned.
-    pub(crate) fn check(&mut self, fingerprint: &str, model: &Model, n_workers: usize) -> Result<Option<Checkpoint>> {
+    pub(crate) fn check(
+        &mut self,
+        data: &DataRecord<'_>,
+        model: &Model,
+        n_workers: usize,
+    ) -> Result<Option<Checkpoint>> {
         let before = self.record.pointer("/data/fingerprint").and_then(Value::as_str).unwrap_or_default();
-        if before != fingerprint {
-            let problem = format!("the data is not what the run was started with: {fingerprint}, expected {before}");
-            let hint = "restore the files, or name the right ones before --resume; changed data needs a new fit";
-            return Err(InputError::new(problem).hint(hint).into());
+        if before != data.fingerprint {
+            return Err(other_data(data, before, &self.run).into());
         }
         let model = serde_json::to_value(model).expect("our own types become JSON");
         // the workers' sums are added up, so another number of them rounds otherwise
@@ -116,6 +134,20 @@ impl Resumed {
         }
         Ok(self.checkpoint.take())
     }
+}
+
+fn other_data(data: &DataRecord<'_>, expected: &str, run: &Path) -> InputError {
+    let (found, n_files) = (&data.fingerprint, data.files.len());
+    let of_files = if n_files > 1 { format!(" of all {n_files} files") } else { String::new() };
+    let problem = format!(
+        "the data is not what the run was started with: the fingerprint{of_files} is {found}, expected {expected}"
+    );
+    let hint = format!("restore the data, or {}; changed data needs a new fit", where_it_is(run));
+    InputError { file: data.files.first().map(|file| file.path.clone()), ..InputError::new(problem).hint(hint) }
+}
+
+fn where_it_is(run: &Path) -> String {
+    format!("say where it is now: `dirigent fit DATA --resume {}`", run.display())
 }
 
 /// Whether two models are the same but for rounding.
@@ -135,7 +167,8 @@ fn is_near(a: &Value, b: &Value) -> bool {
 
 /// How a run can be resumed, if it can.
 pub(crate) fn describe(run: &Path, record: &Value) -> Option<String> {
-    let newest = Folder::of_run(run).ok()?.newest();
+    let folder = Folder::of_run(run).ok()?;
+    let newest = folder.newest();
     let command = format!("dirigent fit --resume {}", run.display());
     let has_ended = record["status"] == "finished";
     let has_draws = !record["options"]["draws"].is_null();
@@ -145,6 +178,7 @@ pub(crate) fn describe(run: &Path, record: &Value) -> Option<String> {
         Some((1, cycle)) => Some(format!("{command} (goes on after cycle {cycle})")),
         Some((chain, cycle)) => Some(format!("{command} (goes on after cycle {cycle} of chain {chain})")),
         None if has_ended || !run.join(FOLDER).join(COMMAND).exists() => None,
+        None if folder.has_any() => Some(format!("{command} (none of its checkpoints can be read: it begins anew)")),
         None => Some(format!("{command} (there is no checkpoint yet: it begins anew)")),
     }
 }

@@ -9,7 +9,9 @@ pub(crate) fn exception(error: Error) -> PyErr {
     let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     match error {
         Error::Input(_) => PyValueError::new_err(format!("{error}{hint}")),
-        Error::Io { .. } | Error::BadFrame { .. } => PyOSError::new_err(error.to_string()),
+        Error::Io { .. } | Error::BadFrame { .. } | Error::Hinted { .. } => {
+            PyOSError::new_err(format!("{error}{hint}"))
+        }
         Error::Interrupted => PyKeyboardInterrupt::new_err("the fit was interrupted before its first cycle had ended"),
     }
 }

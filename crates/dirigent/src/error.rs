@@ -39,6 +39,14 @@ pub enum Error {
     /// Somebody raised the run's [`Interrupt`](crate::interrupt::Interrupt).
     #[error("interrupted")]
     Interrupted,
+    /// Any of the others but the first, with a way out that only its caller knew.
+    #[error("{error}")]
+    Hinted {
+        /// What went wrong.
+        error: Box<Error>,
+        /// The way out.
+        hint: String,
+    },
 }
 
 impl Error {
@@ -51,7 +59,17 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Input(error) => error.hint.as_deref(),
+            Self::Hinted { hint, .. } => Some(hint),
             Self::Io { .. } | Self::BadFrame { .. } | Self::Interrupted => None,
+        }
+    }
+
+    /// The same with a way out.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Self::Input(error) => error.hint(hint).into(),
+            error => Self::Hinted { error: Box::new(error), hint: hint.into() },
         }
     }
 }
@@ -139,5 +157,16 @@ mod tests {
             .hint("leave it out with --exclude age");
         assert_eq!(error.to_string(), "d.csv, line 4, column age: found \"x\", expected a number");
         assert_eq!(Error::from(error).hint(), Some("leave it out with --exclude age"));
+    }
+
+    #[test]
+    fn a_caller_can_add_the_way_out() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let error = Error::io("cannot write", Path::new("d.npy"), full());
+        assert_eq!((error.to_string(), error.hint()), (format!("cannot write d.npy: {}", full()), None));
+        let hinted = Error::io("cannot write", Path::new("d.npy"), full()).with_hint("make room");
+        assert_eq!((hinted.to_string(), hinted.hint()), (error.to_string(), Some("make room")));
+        let input = Error::from(InputError::new("no data given")).with_hint("name a file");
+        assert!(matches!(&input, Error::Input(_)) && input.hint() == Some("name a file"));
     }
 }

@@ -7,8 +7,9 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
-    /// Go on with a run that was interrupted or killed. Nothing need be said again; DATA if it has moved, --threads, and more --cycles, --max-cycles or
-    /// --time-limit may be
+    /// Go on with a run that was interrupted or killed. Nothing need be said again. What may be: DATA if it has moved, --threads, --engine and its
+    /// options, --checkpoint-every, options of output; another number of --workers, but then it goes on as another run would; more --cycles,
+    /// --max-cycles or --time-limit
     #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "force"])]
     pub(crate) resume: Option<PathBuf>,
     /// Seconds between checkpoints, from which --resume goes on; 0: after every cycle [default: 60]

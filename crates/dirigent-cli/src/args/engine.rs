@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum, value_parser};
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
     /// threads: this machine's cores; simulated: a virtual cluster on a clock of its own; ray, mpi: other machines (with the Python package)
+    /// [default: threads]
     #[arg(long, value_enum)]
     pub(crate) engine: Option<EngineArg>,
     /// simulated: seconds that a message travels [default: 0.0002]
@@ -20,8 +21,11 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "W=F", value_parser = straggler)]
     pub(crate) straggler: Vec<(u32, f64)>,
     /// simulated: worker W dies after a cycle, and comes back two cycles later; may be given several times
-    #[arg(long, value_name = "W@CYCLE", value_parser = crash)]
+    #[arg(long, value_name = "W@CYCLE", value_parser = worker_at_cycle)]
     pub(crate) crash: Vec<(u32, u64)>,
+    /// simulated: worker W sends noise after a cycle, is expelled, and comes back two cycles later; may be given several times
+    #[arg(long, value_name = "W@CYCLE", value_parser = worker_at_cycle)]
+    pub(crate) garbage: Vec<(u32, u64)>,
     /// simulated: how many workers can compute at once [default: all]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) cores: Option<u32>,
@@ -64,6 +68,7 @@ impl EngineArgs {
             ("--bandwidth", self.bandwidth.is_some()),
             ("--straggler", !self.straggler.is_empty()),
             ("--crash", !self.crash.is_empty()),
+            ("--garbage", !self.garbage.is_empty()),
             ("--cores", self.cores.is_some()),
             ("--row-cost", self.row_cost.is_some()),
         ];
@@ -86,7 +91,7 @@ fn straggler(text: &str) -> Result<(u32, f64), String> {
     parts.ok_or_else(|| "expected WORKER=FACTOR, such as 3=5".to_owned())
 }
 
-fn crash(text: &str) -> Result<(u32, u64), String> {
+fn worker_at_cycle(text: &str) -> Result<(u32, u64), String> {
     let parts = text.split_once('@').and_then(|(worker, cycle)| Some((worker.parse().ok()?, cycle.parse().ok()?)));
     parts.ok_or_else(|| "expected WORKER@CYCLE, such as 3@10".to_owned())
 }

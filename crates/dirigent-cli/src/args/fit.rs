@@ -27,7 +27,7 @@ use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, S
 Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted or terminated.")]
 pub(crate) struct FitArgs {
     /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
-    /// are one set, in the given order; also at s3://, gs://, az:// and https:// addresses
+    /// are one set, in the given order; in builds with the feature object-store also at s3://, gs://, az:// and https:// addresses
     #[arg(required_unless_present = "resume", value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
@@ -136,7 +136,7 @@ pub(crate) struct RunArgs {
     /// Labels to begin with, one a row: .npy, or a text file [default: the first cycle seats the rows one after another]
     #[arg(long, value_name = "LABELS")]
     pub(crate) start: Option<PathBuf>,
-    /// The seed of everything random: the same seed gives the same labels
+    /// The seed of everything random: the same seed gives the same labels, but for async schedules, time limits and other kernels
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Run C independent chains, one after another: labels are of the best one, run.json says whether they agree
@@ -158,7 +158,7 @@ pub(crate) struct RunArgs {
     /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
-    /// The number of threads; it never changes labels [default: the number of cores]
+    /// The number of threads; it never changes labels, but for async schedules [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
@@ -225,7 +225,7 @@ enum PointArg {
     Argmax,
     /// The partition with the least expected variation of information over the draws (needs --draws)
     Vi,
-    /// The last state of the chain
+    /// The last state of the chain; where few rows end with exact sweeps, the most central of several
     Last,
     /// The state with the highest log-joint among the draws, or without draws among all cycles in which all rows took part
     Best,

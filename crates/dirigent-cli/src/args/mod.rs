@@ -179,7 +179,7 @@ pub(crate) struct InfoArgs {
 
 /// Make the paper's synthetic set at a tenth of its size and fit it, in seconds.
 ///
-/// 14,100 points of the plane in 50 overlapping clusters, fitted by exact collapsed Gibbs sampling with sigma 1, sigma0 10, alpha 1.
+/// 14,100 points of the plane in 50 overlapping clusters, fitted by the method dirigent on two workers with sigma 1, sigma0 10, alpha 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dirigent demo\n  dirigent demo --out first --json")]
 pub(crate) struct DemoArgs {

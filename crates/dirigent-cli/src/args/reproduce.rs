@@ -48,7 +48,7 @@ pub(crate) struct ReproduceArgs {
     /// Workers of every method but CGS, which has one
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) workers: u32,
-    /// Numbers of workers for the speed-up, one seed each; 0: none [default: 1,2,5,10,20,30; with --quick 1,5,20]
+    /// Numbers of workers for the speed-up, up to three seeds each (with --quick one); 0: none [default: 1,2,5,10,20,30; with --quick 1,5,20]
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub(crate) scaling: Option<Vec<u32>>,
     /// Rows of a made set [default: as many as in the paper; with --quick fewer of imagenet and nyt]

@@ -106,6 +106,13 @@ fn bad_files_are_refused() {
     place.refused("fit nan.npy --sigma 1", &["1 (1), 2 (1)", "--family mixed", "hint: "]);
     place.refused("fit nan.csv --family multinomial", &["row 2", "column a", "the cell is missing", "hint: "]);
     place.refused("fit missing.csv", &["missing.csv"]);
+    // what cannot be squared, or is no count that anybody has counted
+    place.write("wide.csv", "a,b\n1,2\n3,1e300\n5,7\n");
+    for options in ["", "--covariance fixed", "--covariance diagonal", "--method cgs"] {
+        place.refused(&format!("fit wide.csv {options}"), &["column b", "1e300", "too large to be squared", "hint: "]);
+    }
+    place.write("many.csv", "a,b\n1,2\n3,1e15\n5,7\n");
+    place.refused("fit many.csv --family poisson", &["column b", "poisson", "hint: "]);
     fs::create_dir(place.path("folder")).unwrap();
     place.refused("fit folder", &["folder"]);
     place.write("negative.csv", "a,b\n1,2\n-3,4\n");

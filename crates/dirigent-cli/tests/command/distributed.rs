@@ -147,6 +147,20 @@ fn a_crashed_worker_comes_back_and_no_row_is_missed() {
 }
 
 #[test]
+fn a_worker_that_sends_garbage_is_expelled_by_name_and_the_fit_goes_on() {
+    let place = place();
+    for (method, ..) in METHODS {
+        let ended = place.ok(&format!("{FIT} --method {method} {SIMULATED} --garbage 1@3 --out {method}"));
+        assert!(ended.stderr.contains("worker 1 is expelled: "), "{method}: {}", ended.stderr);
+        assert_eq!(place.column(&format!("{method}/workers.csv"), "restarts"), ["0", "1", "0", "0"], "{method}");
+        let summary = &place.json(&format!("{method}/run.json"))["summary"];
+        assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
+    }
+    let refused = format!("{FIT} --method av {SIMULATED} --garbage 1@3");
+    place.refused(&refused, &["--garbage", "--method av", "hint: "]);
+}
+
+#[test]
 fn everyone_waits_for_a_straggler_unless_the_schedule_is_asynchronous() {
     let place = place();
     for (run, options) in [
@@ -259,6 +273,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--method prog --bandwidth 1", &["--bandwidth", "hint: ", "--engine simulated"]),
         ("--method prog --straggler 0=2", &["--straggler", "hint: ", "--engine simulated"]),
         ("--method prog --crash 0@1", &["--crash", "hint: ", "--engine simulated"]),
+        ("--method prog --garbage 0@1", &["--garbage", "hint: ", "--engine simulated"]),
         ("--method prog --cores 1", &["--cores", "hint: ", "--engine simulated"]),
         ("--method prog --engine threads --row-cost 1", &["--row-cost", "hint: ", "--engine simulated"]),
         ("--method prog --engine simulated --threads 2", &["--threads", "simulated", "hint: ", "--cores"]),
@@ -288,6 +303,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--straggler 1", &["--straggler", "WORKER=FACTOR", "3=5"]),
         ("--straggler slow=2", &["--straggler", "WORKER=FACTOR", "3=5"]),
         ("--crash 3@1", &["crash", "worker 3", "0 to 2"]),
+        ("--garbage 3@1", &["--garbage", "worker 3", "0 to 2"]),
         ("--crash 1", &["--crash", "WORKER@CYCLE", "3@10"]),
         ("--crash one@two", &["--crash", "WORKER@CYCLE", "3@10"]),
         ("--latency -1", &["latency", "at least 0", "-1"]),

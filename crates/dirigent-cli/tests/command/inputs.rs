@@ -96,15 +96,26 @@ fn a_table_in_a_file_is_fitted_as_one_in_memory() {
     for data in ["vectors.parquet --exclude id", "mixed_groups.parquet"] {
         place.ok(&format!("fit {data} {FIT} --spill never"));
         let expected = place.read("run/labels.npy");
-        for options in ["--spill always", "--memory 100", "--spill auto"] {
+        for options in ["--spill always", "--memory 2500", "--spill auto"] {
             place.ok(&format!("fit {data} {FIT} --cache-dir cache {options}"));
             assert_eq!(place.read("run/labels.npy"), expected, "{data} {options}");
         }
         assert_eq!(fs::read_dir(place.path("cache/spill")).unwrap().count(), 0, "nothing is left behind");
         let refused = format!("fit {data} {FIT} --spill never --memory 100");
-        place.refused(&refused, &[".parquet: needs 0.0 GiB of memory", "--memory"]);
+        place.refused(&refused, &[".parquet: the table needs ", " of memory, 100 bytes may be used", "--memory"]);
     }
     place.refused("info vectors.parquet --memory 8X", &["expected bytes"]);
+}
+
+#[test]
+fn what_does_not_fit_the_memory_is_refused_by_name() {
+    let place = Place::with_two_clusters();
+    let fit = "fit two.csv --exclude class --cycles 2 --force --out run";
+    place.refused(&format!("{fit} --memory 1K"), &["a fit of 60 rows needs ", " KiB of memory, 1.0 KiB may be used"]);
+    place.ok(&format!("{fit} --memory 5K"));
+    let parts = ["a fit of 60 rows, with the copy that --standardize", "5.0 KiB may be used", "prepared already"];
+    place.refused(&format!("{fit} --standardize --memory 5K"), &parts);
+    place.ok(&format!("{fit} --standardize --memory 6K"));
 }
 
 #[cfg(feature = "object-store")]

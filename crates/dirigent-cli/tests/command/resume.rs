@@ -1,6 +1,6 @@
 //! Runs that are killed, interrupted or damaged, and go on.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -196,6 +196,26 @@ fn a_damaged_checkpoint_is_passed_over_and_a_run_can_be_made_longer() {
 }
 
 #[test]
+fn a_run_none_of_whose_checkpoints_can_be_read_says_so_and_begins_anew() {
+    let place = Place::with_points(900);
+    place.ok(&format!("{FIT} --cycles 6 --out run"));
+    let record = place.text("run/run.json").replace("\"finished\"", "\"running\"");
+    place.write("run/run.json", record);
+    let parts = place.parts("run");
+    let cut = |part: &PathBuf| OpenOptions::new().write(true).open(part).unwrap().set_len(5).unwrap();
+    cut(parts.last().unwrap());
+    let info = place.ok("info run").stdout;
+    assert!(info.contains("(goes on after cycle 4)"), "{info}");
+    parts.iter().for_each(cut);
+    let info = place.ok("info run").stdout;
+    assert!(info.contains("none of its checkpoints can be read: it begins anew"), "{info}");
+    let resumed = place.ok("fit --resume run");
+    assert!(resumed.stderr.contains("resumed: none of its checkpoints can be read, so the run begins anew"));
+    place.ok(&format!("{FIT} --cycles 6 --out whole"));
+    assert_eq!(place.left("run"), place.left("whole"));
+}
+
+#[test]
 fn what_does_not_go_with_the_run_is_refused() {
     let place = Place::with_points(300);
     place.ok(&format!("{FIT} --cycles 4 --out run"));
@@ -212,9 +232,13 @@ fn what_does_not_go_with_the_run_is_refused() {
     let mut changed = rows.clone();
     *changed.last_mut().unwrap() ^= 1;
     place.write("set/data.npy", changed);
-    place.refused("fit --resume run --cycles 6", &["the data is not what the run was started with"]);
+    let other = "set/data.npy: the data is not what the run was started with: the fingerprint is";
+    place.refused("fit --resume run --cycles 6", &[other, "`dirigent fit DATA --resume run`"]);
     // data that has only moved is the same data
     place.write("moved.npy", rows);
+    fs::remove_file(place.path("set/data.npy")).unwrap();
+    let gone = ["set/data.npy: no such file", "say where it is now: `dirigent fit DATA --resume run`"];
+    place.refused("fit --resume run --cycles 6", &gone);
     place.ok("fit moved.npy --resume run --cycles 6 --threads 2");
     assert_eq!(place.json("run/run.json")["summary"]["cycles"], 6);
     place.ok("fit moved.npy --cycles 3 --workers 2 --draws 2 --out drawn --checkpoint-every 0");

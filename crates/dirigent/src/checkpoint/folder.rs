@@ -153,9 +153,21 @@ impl Folder {
         self.next > 1
     }
 
-    /// Writes a checkpoint and removes what is older than the one before it.
-    pub fn write(&mut self, mut checkpoint: Checkpoint) -> Result<()> {
+    /// Writes a checkpoint and removes what is older than the one before it. One that cannot be written leaves nothing behind: its parts would take
+    /// the room that the record of the failure needs.
+    pub fn write(&mut self, checkpoint: Checkpoint) -> Result<()> {
         fs::create_dir_all(&self.path).map_err(|source| Error::io("cannot create", &self.path, source))?;
+        let (this, before) = (self.next, self.next - 1);
+        if let Err(error) = self.write_files(checkpoint) {
+            self.remove(|number| number == this);
+            return Err(error);
+        }
+        self.remove(|number| number < before);
+        self.next += 1;
+        Ok(())
+    }
+
+    fn write_files(&self, mut checkpoint: Checkpoint) -> Result<()> {
         let (chain, cycle) = checkpoint.saved.place();
         let workers = match &mut checkpoint.saved.stage {
             Stage::Nodes(nodes) => std::mem::take(&mut nodes.workers),
@@ -167,10 +179,7 @@ impl Folder {
             parts.push(self.write_part(&format!("worker-{worker}"), bytes)?);
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        write_json(&self.manifest(self.next), &Manifest { format: FORMAT, version, chain, cycle, parts })?;
-        self.remove_older_than(self.next - 1);
-        self.next += 1;
-        Ok(())
+        write_json(&self.manifest(self.next), &Manifest { format: FORMAT, version, chain, cycle, parts })
     }
 
     fn write_part(&self, name: &str, bytes: &[u8]) -> Result<Part> {
@@ -185,21 +194,19 @@ impl Folder {
         self.path.join(format!("{number:08}.json"))
     }
 
-    /// Best effort: what cannot be removed now is removed with the next checkpoint.
-    fn remove_older_than(&self, oldest: u64) {
+    /// Removes checkpoints by their number. Best effort: what cannot be removed now is removed with the next checkpoint.
+    fn remove(&self, is_to_go: impl Fn(u64) -> bool) {
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
-            if number_of(&path).is_some_and(|number| number < oldest) {
+            if number_of(&path).is_some_and(&is_to_go) {
                 let _ = fs::remove_file(path);
             }
         }
     }
 
-    /// For people: the chain, from 1, and the cycles of it at the newest checkpoint.
+    /// For people: the chain, from 1, and the cycles of it at the newest checkpoint that is whole.
     pub fn newest(&self) -> Option<(u16, u64)> {
-        let number = numbers(&self.path).ok()?.into_iter().next_back()?;
-        let manifest: Manifest = serde_json::from_slice(&fs::read(self.manifest(number)).ok()?).ok()?;
-        Some((manifest.chain, manifest.cycle))
+        Some(self.read().ok()?.checkpoint?.saved.place())
     }
 
     /// The newest checkpoint that is whole.
@@ -256,7 +263,7 @@ impl Folder {
     /// Removes all checkpoints, as after a run that has ended; what else is in the folder stays.
     pub fn clear(&mut self) -> Result<()> {
         fs::create_dir_all(&self.path).map_err(|source| Error::io("cannot create", &self.path, source))?;
-        self.remove_older_than(u64::MAX);
+        self.remove(|_| true);
         self.next = 1;
         // one that is left would be taken for this run's
         match numbers(&self.path)?.first() {

@@ -1,4 +1,4 @@
-//! Pooled consolidation: merge and split moves on the pieces, by Metropolis–Hastings (section 3.2.2 of the paper).
+//! Pooled consolidation: merge and split moves on the pieces, by Metropolis–Hastings (section 4.2.2 of the paper).
 //!
 //! A move is a merge or a split with probability ½ each, also where one is impossible: then nothing happens. A merge takes an unordered
 //! pair ∝ ρ(A, B). A split takes a component C of several pieces ∝ 1/β_C and parts it by Algorithm 2; if that ends with one group nothing

@@ -58,13 +58,17 @@ impl Stopwatch {
 }
 
 /// The processor time of this thread so far, where the system tells it.
+#[cfg(target_os = "linux")]
 fn thread_cpu_seconds() -> Option<f64> {
-    // the kernel brings the figure up to date when it schedules: without this it lags by up to a tick, 4 ms
-    std::thread::yield_now();
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds: u64 = text.split_ascii_whitespace().next()?.parse().ok()?;
-    // a kernel without this accounting says 0
-    (nanoseconds > 0).then_some(nanoseconds as f64 * 1e-9)
+    use rustix::time::{ClockId, clock_gettime};
+
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn thread_cpu_seconds() -> Option<f64> {
+    None
 }
 
 /// A panic must not take a thread of the engine with it: the others would wait for ever.
@@ -87,6 +91,7 @@ fn named(who: Address, error: Error) -> Error {
         Error::Io { doing, source } => Error::Io { doing: format!("{}: {doing}", name(who)), source },
         // the sender is named, and it was its mistake
         Error::BadFrame { .. } | Error::Interrupted => error,
+        Error::Hinted { error, hint } => named(who, *error).with_hint(hint),
     }
 }
 

@@ -80,6 +80,11 @@ pub trait Conjugate: Send + Sync {
         }
     }
 
+    /// Whether statistics of the rows of all workers, as a coordinator tells them, could be such: they may be rounded.
+    fn could_be_told(&self, stats: &Stats) -> bool {
+        stats.is_finite()
+    }
+
     /// b₀: the log-normaliser of the prior.
     fn log_normalizer_empty(&self) -> f64 {
         self.log_normalizer(&self.empty_stats())

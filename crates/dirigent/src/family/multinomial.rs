@@ -91,6 +91,8 @@ pub(super) struct Rises {
 
 /// More words than any worker has, with room for the sums of all workers.
 const MOST_COUNTED: i64 = 1 << 52;
+/// More of one word than any component has: sweeps count it in 32 bits, and add to it.
+const MOST_OF_A_WORD: i64 = 1 << 31;
 
 /// 32 KiB: most counts of words are below it, and it stays in the nearest cache.
 const TABLE_LEN: usize = 4096;
@@ -173,6 +175,12 @@ impl Conjugate for Multinomial {
         let Some((&(last, total), words)) = entries.split_last() else { return true };
         let sum = words.iter().try_fold(0i64, |sum, &(_, count)| if count > 0 { sum.checked_add(count) } else { None });
         last as usize == self.n_words && sum == Some(total) && total <= MOST_COUNTED
+    }
+
+    fn could_be_told(&self, stats: &Stats) -> bool {
+        let Sums::Counts(entries) = &stats.sums else { return false };
+        let most = |ix: u32| if ix as usize == self.n_words { MOST_COUNTED } else { MOST_OF_A_WORD };
+        entries.iter().all(|&(ix, count)| (0..=most(ix)).contains(&count))
     }
 
     /// Σ_w [ln Γ(γ+n_w) − ln Γ(γ)] − ln Γ(Vγ+n): words that do not occur add nothing.

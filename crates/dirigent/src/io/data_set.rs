@@ -16,7 +16,7 @@ use crate::rows::{Row, Shard, Table};
 use crate::transform::Transform;
 
 use super::labels::Truth;
-use super::stamps::Stamp;
+use super::stamps::{FileWatch, Stamp};
 use super::{Format, source};
 
 pub(crate) use opening::Loaded;
@@ -230,9 +230,9 @@ impl DataSet {
         &self.files
     }
 
-    /// Notices whether a file that is mapped was changed since it was opened, by its length and date.
-    pub fn check_unchanged(&self) -> Result<()> {
-        Ok(self.stamps.iter().try_for_each(Stamp::check)?)
+    /// Watches the files that are mapped; `fingerprint` is that of the rows as they were opened.
+    pub fn watch(&self, fingerprint: &str) -> FileWatch<'_> {
+        FileWatch::new(self, fingerprint, self.stamps.clone())
     }
 
     /// A short digest of shape and contents, the same however the rows are spread over files. Not proof against forgery.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::address::{Address, PATTERN};
 use super::remote::{self, Found};
+use super::source;
 use super::storage::Storage;
 use crate::error::{InputError, Result};
 
@@ -139,9 +140,7 @@ fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| InputError::in_file(error.path(), format!("the folder cannot be read: {}", error.error())))?;
     if files.is_empty() {
-        return Err(
-            wrong("no file fits the pattern".into(), "check the path; it is taken from the current folder").into()
-        );
+        return Err(wrong("no file fits the pattern".into(), source::where_to_look(pattern)).into());
     }
     Ok(files)
 }

@@ -46,5 +46,6 @@ pub use format::Format;
 pub use labels::{Truth, read_labels};
 pub use pairs::{RowPair, read_pairs};
 pub use selection::{Header, Selection};
-pub use storage::{Spill, Storage};
+pub use stamps::FileWatch;
+pub use storage::{Spill, Storage, amount};
 pub use vocabulary::read_vocabulary;

@@ -158,11 +158,14 @@ impl Lines {
     }
 }
 
+/// The way out where nothing is found.
+pub(crate) fn where_to_look(path: &Path) -> &'static str {
+    if path.is_absolute() { "check the path" } else { "check the path; it is taken from the current folder" }
+}
+
 fn open_error(path: &Path, error: &io::Error) -> InputError {
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            InputError::in_file(path, "no such file").hint("check the path; it is taken from the current folder")
-        }
+        io::ErrorKind::NotFound => InputError::in_file(path, "no such file").hint(where_to_look(path)),
         io::ErrorKind::PermissionDenied => {
             InputError::in_file(path, "no permission to read it").hint("check the file's owner and mode")
         }

@@ -1,7 +1,7 @@
 //! Where rows lie that are not read where they are: objects that were fetched from a store, tables that are too large for the memory.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::memory;
 use crate::error::InputError;
@@ -56,12 +56,19 @@ impl Storage {
         self.memory.or_else(memory::free)
     }
 
-    /// Refuses what would need more memory than there is, before it is tried.
-    pub fn check_room(&self, n_bytes: u64) -> Result<(), InputError> {
+    /// Refuses a table that would need more memory than there is, before it is read.
+    pub(crate) fn check_table(&self, path: &Path, n_bytes: u64) -> Result<(), InputError> {
+        let hint = "choose fewer columns with --columns, write it as .npy of <f4 or <f8, which is mapped, or as .parquet, which is put into a file";
+        let checked = self.check_room("the table", n_bytes, hint);
+        checked.map_err(|error| InputError { file: Some(path.into()), ..error })
+    }
+
+    /// Refuses what would need more memory than there is, before it is tried; `hint` is a way out beside more memory.
+    pub fn check_room(&self, what: &str, n_bytes: u64, hint: &str) -> Result<(), InputError> {
         match self.memory() {
             Some(memory) if n_bytes > memory => {
-                let problem = format!("needs {} of memory, {} may be used", gigabytes(n_bytes), gigabytes(memory));
-                let hint = "choose fewer columns with --columns, write it as .npy of <f4 or <f8, which is mapped, or as .parquet, which is put into a file; if more memory may be used than is free now, say --memory";
+                let problem = format!("{what} needs {} of memory, {} may be used", amount(n_bytes), amount(memory));
+                let hint = format!("{hint}; if more memory may be used than is free now, say --memory");
                 Err(InputError::new(problem).hint(hint))
             }
             _ => Ok(()),
@@ -78,8 +85,15 @@ impl Storage {
     }
 }
 
-fn gigabytes(n_bytes: u64) -> String {
-    format!("{:.1} GiB", n_bytes as f64 / f64::from(1 << 30))
+/// Bytes, for people.
+pub fn amount(n_bytes: u64) -> String {
+    let in_units = |bits: u32| n_bytes as f64 / (1u64 << bits) as f64;
+    match n_bytes {
+        0x4000_0000.. => format!("{:.1} GiB", in_units(30)),
+        0x10_0000.. => format!("{:.1} MiB", in_units(20)),
+        0x400.. => format!("{:.1} KiB", in_units(10)),
+        _ => format!("{n_bytes} bytes"),
+    }
 }
 
 fn usual_place() -> Option<PathBuf> {
@@ -99,9 +113,10 @@ mod tests {
     fn a_table_is_spilled_where_it_would_need_more_than_half_of_the_memory() {
         let with = |spill| Storage { spill, memory: Some(1000), ..Storage::default() };
         assert!(with(Spill::Auto).spills(501) && !with(Spill::Auto).spills(500));
-        let error = with(Spill::Never).check_room(3 << 30).unwrap_err().to_string();
-        assert!(error.starts_with("needs 3.0 GiB of memory"), "{error}");
-        assert!(with(Spill::Never).check_room(1000).is_ok());
+        let error = with(Spill::Never).check_table(Path::new("d.csv"), 3 << 29).unwrap_err().to_string();
+        assert_eq!(error, "d.csv: the table needs 1.5 GiB of memory, 1000 bytes may be used");
+        assert!(with(Spill::Never).check_table(Path::new("d.csv"), 1000).is_ok());
+        assert_eq!([1 << 20, 1 << 10].map(amount), ["1.0 MiB", "1.0 KiB"]);
         assert!(with(Spill::Always).spills(1) && !with(Spill::Never).spills(u64::MAX));
     }
 }

@@ -20,6 +20,9 @@ use crate::rows::Shard;
 use crate::sweep::UNASSIGNED;
 use crate::trace::CycleInfo;
 
+/// What a collector holds for each row.
+pub(super) const BYTES_A_ROW: usize = size_of::<Option<ComponentId>>() + size_of::<Option<(ComponentId, f32)>>();
+
 /// What a collector is to look at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Watching {

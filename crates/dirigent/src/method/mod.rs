@@ -33,6 +33,7 @@ use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::halves::Half;
 use crate::model::{Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
 use crate::rows::{Shard, worker_rows};
@@ -68,6 +69,15 @@ pub enum MethodOptions {
     Subc(RoundsOptions),
     /// The auxiliary-variable sampler, in which clusters travel.
     Av(AvOptions),
+}
+
+/// Bytes that a fit holds for each row beside the row itself, at the least: its label and half, once more for a sweep that breaks off; state,
+/// label and certainty of the outcome; of many workers, what they have shown.
+pub fn bytes_a_row(has_workers: bool) -> u64 {
+    let swept = 2 * (size_of::<u32>() + size_of::<Option<Half>>());
+    let outcome = 2 * size_of::<u32>() + size_of::<f32>();
+    let shown = if has_workers { collector::BYTES_A_ROW } else { 0 };
+    (swept + outcome + shown) as u64
 }
 
 impl MethodOptions {

@@ -2,6 +2,7 @@
 
 use super::{Choice, ColumnFamily, Covariance, FamilyName, ModelOptions};
 use crate::error::{InputError, Result};
+use crate::family::columns::LARGEST_COUNT;
 use crate::survey::{CellSummary, ColumnSummary, Survey};
 
 /// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
@@ -76,6 +77,7 @@ pub fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
         check_complete(&shape, options, survey)?;
     }
     check_text(&shape, options)?;
+    check_sizes(options, survey)?;
     check_column_families(&shape, options, survey)?;
     check_parameters(&shape, options)?;
     Ok(ChosenShape { shape, choices })
@@ -271,6 +273,22 @@ fn check_text(shape: &Shape, options: &ModelOptions) -> Result<()> {
     Ok(())
 }
 
+/// Cells must bear to be squared and added up.
+fn check_sizes(options: &ModelOptions, survey: &Survey) -> Result<()> {
+    let CellSummary::Numbers { columns, .. } = &survey.cells else { return Ok(()) };
+    let is_too_large = |column: &ColumnSummary| column.n > 0 && column.max.max(-column.min) > LARGEST_CELL;
+    let Some(ix) = columns.iter().position(is_too_large) else { return Ok(()) };
+    let (name, ColumnSummary { min, max, .. }) = (options.columns.name(ix), columns[ix]);
+    let problem = format!("column {name} holds numbers from {min:e} to {max:e}, which are too large to be squared");
+    let hint = format!(
+        "divide the column by a large number, mend the rows that are wrong, or leave it out with --exclude {name}"
+    );
+    Err(InputError::new(problem).hint(hint).into())
+}
+
+/// Squares of larger cells, or sums of squares of many rows, are beyond a double.
+const LARGEST_CELL: f64 = 1e137;
+
 /// Every column that `--column-family` names must exist, and what it holds must suit its law.
 fn check_column_families(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Result<()> {
     let Shape::Columns(family, laws) = shape else {
@@ -315,7 +333,10 @@ fn misfit(law: ColumnFamily, column: &ColumnSummary, n_levels: Option<usize>) ->
     match law {
         ColumnFamily::Gaussian => None,
         ColumnFamily::Bernoulli => (!is_counted || column.max > 1.0).then_some("zeros and ones (bernoulli)"),
-        ColumnFamily::Poisson => (!is_counted).then_some("counts: whole numbers from 0 on (poisson)"),
+        ColumnFamily::Poisson => {
+            let is_small = column.n == 0 || column.max <= LARGEST_COUNT;
+            (!is_counted || !is_small).then_some("counts: whole numbers from 0 to 2⁴⁰ (poisson)")
+        }
         ColumnFamily::Categorical => {
             let is_coded = is_counted && column.max < MOST_LEVELS;
             (n_levels.is_none() && !is_coded).then_some("text, or whole numbers from 0 to 9999 (categorical)")

@@ -113,7 +113,7 @@ pub(super) fn check_stats<'a>(stats: impl IntoIterator<Item = &'a Stats>, family
 
 /// Statistics of all workers, as a coordinator says them: of this family, and numbers. They may be rounded.
 pub(super) fn check_told<'a>(stats: impl IntoIterator<Item = &'a Stats>, family: &dyn Conjugate) -> Decoded<()> {
-    let is_sound = |stats: &Stats| stats.count >= 0 && fits(stats, family) && stats.is_finite();
+    let is_sound = |stats: &Stats| stats.count >= 0 && fits(stats, family) && family.could_be_told(stats);
     require(stats.into_iter().all(is_sound), "statistics that no rows have")
 }
 

@@ -181,7 +181,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_writable(path),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             let problem = "is a file, expected a folder or a name that is free";
             return Err(InputError::in_file(path, problem).hint("name another folder with --out").into());
@@ -200,8 +200,22 @@ pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
             let problem = format!("has a {file} but no {}, so {file} is not ours to replace", files[0]);
             Err(InputError::in_file(path, problem).hint("name another folder with --out").into())
         }
-        _ => Ok(()),
+        _ => check_writable(path),
     }
+}
+
+/// Whether files can be made in the folder, or in the one that it would be made in: an empty one is made, and removed.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let trial = nearest_folder(path).join(format!(".dirigent-{}", std::process::id()));
+    let made = fs::File::create(&trial).map(drop);
+    let _ = fs::remove_file(&trial);
+    made.map_err(|source| Error::io("cannot write to", path, source).with_hint("name another folder with --out"))
+}
+
+/// The folder, or the nearest around it that is there.
+pub fn nearest_folder(path: &Path) -> &Path {
+    let nearest = path.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
+    nearest.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Creates the folder, after [`check_folder`]; `force` removes `files` of old and nothing else.

@@ -129,7 +129,7 @@ impl FittedModel {
 
     /// Writes both files into a folder; `model.json` last, so where it is the other is whole.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        let mut file = NpzWriter::create(&folder.join(COMPONENTS))?;
+        let mut file = NpzWriter::new(&folder.join(COMPONENTS));
         let (k, n_rows) = (self.components.len(), self.n_rows());
         file.array("counts", &[k], self.components.iter().map(|stats| stats.count))?;
         let weight = |stats: &Stats| stats.count as f64 / (n_rows as f64 + self.alpha);

@@ -3,28 +3,28 @@
 //! A reader of such an archive believes no length: an entry is read as far as it goes, and every array is asked for with the shape it must have.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read as _, Write as _};
+use std::io::{self, BufReader, Cursor, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::npy::{NpyNumber, header};
-use super::pending::PendingFile;
+use super::pending::write_file;
 use crate::error::{Error, InputError, Result};
 use crate::io::npy::{StoredArray, StoredNumbers, read_stored};
 use crate::io::source;
 
-/// An archive that is being written.
+/// An archive that is being written: in memory, because the library writes to the terminal when it loses a file that it could not finish.
 pub(super) struct NpzWriter {
     path: PathBuf,
-    zip: ZipWriter<PendingFile>,
+    zip: ZipWriter<Cursor<Vec<u8>>>,
 }
 
 impl NpzWriter {
-    /// Creates the file.
-    pub(super) fn create(path: &Path) -> Result<Self> {
-        Ok(Self { path: path.to_path_buf(), zip: ZipWriter::new(PendingFile::create(path)?) })
+    /// Begins the archive.
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), zip: ZipWriter::new(Cursor::default()) }
     }
 
     /// Adds an array; there are as many items as the shape says.
@@ -60,10 +60,11 @@ impl NpzWriter {
         Error::io("cannot write", &self.path, source)
     }
 
-    /// Gives the file its name.
+    /// Writes the file.
     pub(super) fn finish(self) -> Result<()> {
         let path = self.path;
-        self.zip.finish().map_err(|error| Error::io("cannot write", &path, error.into()))?.finish()
+        let archive = self.zip.finish().map_err(|error| Error::io("cannot write", &path, error.into()))?;
+        write_file(&path, |file| file.write_all(archive.get_ref()))
     }
 }
 

@@ -48,7 +48,7 @@ impl RowSample {
 
     /// Writes `sample.npz` into a folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        let mut file = NpzWriter::create(&folder.join(SAMPLE))?;
+        let mut file = NpzWriter::new(&folder.join(SAMPLE));
         let n_rows = self.numbers.len();
         file.array("rows", &[n_rows], self.numbers.iter().map(|&number| number as i64))?;
         let n_columns = self.rows.n_columns();

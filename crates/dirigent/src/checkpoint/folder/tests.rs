@@ -60,6 +60,20 @@ fn what_is_put_away_comes_back_and_the_last_two_are_kept() {
 }
 
 #[test]
+fn a_checkpoint_that_cannot_be_written_leaves_nothing_behind() {
+    let run = tempfile::tempdir().unwrap();
+    let mut folder = Folder::of_run(run.path()).unwrap();
+    folder.write(chain(1)).unwrap();
+    let in_the_way = folder.path().join("00000002-worker-1.part");
+    fs::create_dir(&in_the_way).unwrap();
+    assert!(folder.write(nodes()).is_err());
+    fs::remove_dir(in_the_way).unwrap();
+    assert_eq!(names(&folder), ["00000001-run.part", "00000001.json"]);
+    folder.write(nodes()).unwrap();
+    assert_eq!(folder.read().unwrap().checkpoint, Some(nodes()));
+}
+
+#[test]
 fn a_damaged_checkpoint_is_passed_over_for_the_one_before() {
     let run = tempfile::tempdir().unwrap();
     let mut folder = Folder::of_run(run.path()).unwrap();

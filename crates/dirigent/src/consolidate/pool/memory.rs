@@ -42,7 +42,7 @@ impl Pool {
         let PoolMemory { pieces, trials, epoch, n_minted, keeps_halves } = memory;
         let mut pool = Self { epoch, n_minted, keeps_halves, ..Self::default() };
         for (key, piece) in pieces {
-            let is_ours = piece.stats.as_ref().is_none_or(|stats| fits(stats, family));
+            let is_ours = piece.stats.as_ref().is_none_or(|stats| has_rows(stats) && fits(stats, family));
             if pool.pieces.contains_key(&key) || !is_ours {
                 return None;
             }
@@ -58,6 +58,14 @@ impl Pool {
         pool.settle(family);
         Some(pool)
     }
+}
+
+/// More rows than any piece has: sums of counts do not overflow.
+const MOST_ROWS: i64 = 1 << 48;
+
+/// Whether statistics are such as pieces keep: without rows they keep none.
+fn has_rows(stats: &Stats) -> bool {
+    (1..=MOST_ROWS).contains(&stats.count) && stats.is_finite()
 }
 
 /// Whether statistics have the coordinates of a family.

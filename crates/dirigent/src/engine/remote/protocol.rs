@@ -128,6 +128,7 @@ impl From<Error> for Failure {
             Error::Io { doing, source } => Self::World { doing, problem: source.to_string() },
             Error::BadFrame { from, why } => Self::BadFrame { from, why },
             Error::Interrupted => Self::Interrupted,
+            Error::Hinted { error, .. } => (*error).into(),
         }
     }
 }

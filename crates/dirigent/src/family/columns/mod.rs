@@ -14,6 +14,7 @@ mod poisson;
 mod tests;
 
 pub use law::ColumnLaw;
+pub(crate) use poisson::LARGEST_COUNT;
 
 use law::{Law as _, with_law};
 use normal::{Normal, NormalProducts};

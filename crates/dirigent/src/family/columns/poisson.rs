@@ -6,7 +6,7 @@ use crate::rng::Stream;
 use crate::special::log_gamma;
 
 /// The largest count there can be: whole numbers up to here are exact, with room for sums.
-const LARGEST: f64 = (1u64 << 40) as f64;
+pub(crate) const LARGEST_COUNT: f64 = (1u64 << 40) as f64;
 /// Above this mean a count is drawn by halves.
 const SMALL_MEAN: f64 = 16.0;
 
@@ -34,7 +34,7 @@ impl Law for Poisson {
     }
 
     fn accepts(&self, x: f64) -> bool {
-        (0.0..=LARGEST).contains(&x) && x.fract() == 0.0
+        (0.0..=LARGEST_COUNT).contains(&x) && x.fract() == 0.0
     }
 
     #[inline]
@@ -43,7 +43,7 @@ impl Law for Poisson {
     }
 
     fn could_be(&self, n: f64, sums: &[f64]) -> bool {
-        (0.0..=LARGEST * n).contains(&sums[0])
+        (0.0..=LARGEST_COUNT * n).contains(&sums[0])
     }
 
     /// −ln x!.
@@ -76,7 +76,7 @@ impl Law for Poisson {
 
     /// By waiting times; a large mean is first made small (Ahrens & Dieter 1974): the m-th event comes at a gamma time, and the events before it are binomial.
     fn sample_cell(&self, parameters: &[f64], rng: &mut Stream) -> f64 {
-        let (mut mean, mut count) = (libm::exp(parameters[0]).min(LARGEST), 0.0);
+        let (mut mean, mut count) = (libm::exp(parameters[0]).min(LARGEST_COUNT), 0.0);
         while mean > SMALL_MEAN {
             let event = (0.875 * mean).floor();
             let time = rng.gamma(event);
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn nothing_and_enormous_counts_give_finite_numbers() {
         assert_finite_everywhere(&Poisson { shape: 1e-6, rate: 1e-6 }, &[0.0; 1000]);
-        assert_finite_everywhere(&Poisson { shape: 1e-3, rate: 1e3 }, &[0.0, LARGEST, 1e6]);
+        assert_finite_everywhere(&Poisson { shape: 1e-3, rate: 1e3 }, &[0.0, LARGEST_COUNT, 1e6]);
     }
 
     laws!(family());

@@ -22,6 +22,8 @@ impl DataSet {
         }
         self.tables = tables;
         (self.missing, self.levels) = (Vec::new(), Vec::new());
+        // nothing is mapped any more
+        self.stamps.clear();
         Ok(self)
     }
 

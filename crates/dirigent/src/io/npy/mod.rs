@@ -1,6 +1,6 @@
 //! `.npy`: NumPy arrays of one or two dimensions.
 //!
-//! Little-endian `f4` and `f8` in C order are mapped, not copied, when all columns are asked for. The rest is read and
+//! Little-endian `f4` and `f8` in C order are mapped, not copied, when all columns are asked for and they are not few. The rest is read and
 //! converted. The claimed shape is compared with the file's length before anything is allocated; of a zipped file, whose
 //! length is unknown, no more is held than was really read.
 
@@ -32,6 +32,9 @@ use header::{Header, Kind};
 
 pub(crate) use integers::read_integers;
 
+/// Bytes of cells from which on a file is mapped: a process may have some 65,000 maps, so a data set of many small files is read.
+const SMALLEST_MAP: usize = 64 << 10;
+
 const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
 
 /// Reads a table; the labels, if asked for, are added to `truth`.
@@ -47,8 +50,7 @@ pub(crate) fn read(
     let array = Array::new(path, &header)?;
     // what a zipped file claims is not borne out by its length
     if !array.is_mappable() && !source::is_zipped(path) {
-        let room = storage.check_room((array.n_rows as u64).saturating_mul(array.n_columns as u64 * 8));
-        room.map_err(|error| InputError { file: Some(path.into()), ..error })?;
+        storage.check_table(path, (array.n_rows as u64).saturating_mul(array.n_columns as u64 * 8))?;
     }
     if (header.number.kind, header.number.width) == (Kind::Float, 4) {
         let cells = array.cells(&mut reader, to_f32(header.number))?;
@@ -123,11 +125,12 @@ impl<'a> Array<'a> {
             .hint(DAMAGED)
     }
 
-    /// Whether the cells can be used as they lie in the file.
+    /// Whether the cells can be used as they lie in the file, and it is worth it.
     fn is_mappable(&self) -> bool {
         let number = self.header.number;
         let is_native = number.kind == Kind::Float && matches!(number.width, 4 | 8) && !number.big_endian;
-        is_native && cfg!(target_endian = "little") && !source::is_zipped(self.path)
+        let is_large = self.n_bytes >= SMALLEST_MAP;
+        is_large && is_native && cfg!(target_endian = "little") && !source::is_zipped(self.path)
     }
 
     /// All cells as the file orders them.

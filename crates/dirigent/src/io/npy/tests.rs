@@ -43,7 +43,7 @@ fn every_number_type_is_read() {
 }
 
 #[test]
-fn plain_files_are_mapped_and_not_copied() {
+fn plain_files_that_are_not_small_are_mapped_and_not_copied() {
     let files = Files::new();
     let mapped = |name, file: Vec<u8>| {
         let loaded = read(
@@ -59,11 +59,12 @@ fn plain_files_are_mapped_and_not_copied() {
             _ => panic!("doubles expected"),
         }
     };
-    let cells = cells(|n| f64::from(n).to_le_bytes());
-    assert!(mapped("t.npy", npy("'<f8'", false, "(2, 3)", &cells)));
-    assert!(mapped("t.npy", npy("'<f8'", true, "(6,)", &cells)));
-    assert!(!mapped("t.npy", npy("'<f8'", true, "(2, 3)", &cells)));
-    assert!(!mapped("t.npy.gz", npy("'<f8'", false, "(2, 3)", &cells)));
+    let cells = cells(|n| f64::from(n).to_le_bytes()).repeat(2000);
+    assert!(mapped("t.npy", npy("'<f8'", false, "(4000, 3)", &cells)));
+    assert!(mapped("t.npy", npy("'<f8'", true, "(12000,)", &cells)));
+    assert!(!mapped("t.npy", npy("'<f8'", true, "(4000, 3)", &cells)));
+    assert!(!mapped("t.npy.gz", npy("'<f8'", false, "(4000, 3)", &cells)));
+    assert!(!mapped("t.npy", npy("'<f8'", false, "(2, 3)", &cells[..48])));
 }
 
 #[test]

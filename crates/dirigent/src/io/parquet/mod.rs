@@ -231,7 +231,7 @@ impl<'a> File<'a> {
         let n_bytes = self.n_rows_in_all().saturating_mul((n_columns * size_of::<T>()) as u64);
         let spilled = storage.spills(n_bytes).then(|| Spilled::create(storage)).transpose()?;
         if spilled.is_none() {
-            storage.check_room(n_bytes).map_err(|error| InputError { file: Some(self.path.into()), ..error })?;
+            storage.check_table(self.path, n_bytes)?;
         }
         let mut rows = Rows::<T>::new(self, columns, n_columns, spilled);
         for group_ix in 0..self.reader.num_row_groups() {

@@ -156,15 +156,17 @@ impl Contender {
         Ok((!candidates.is_empty()).then_some(Self { candidates, starts, best: Attempt::at(options) }))
     }
 
-    /// Learns from a sample, going on from what an earlier one has taught. Narrower starts are tried as long as they are no worse.
+    /// Learns from a sample, going on from what an earlier one has taught. Narrower starts are tried as long as they are no worse, or as nothing was found but a
+    /// single component, which says nothing of how wide clusters are.
     fn learn(&mut self, sample: &Sample) -> Result<()> {
         self.best.log_joint = f64::NEG_INFINITY;
         for start in std::mem::take(&mut self.starts) {
             let attempt = self.climb(start, ROUNDS, sample)?;
-            if attempt.log_joint < self.best.log_joint {
+            if attempt.log_joint >= self.best.log_joint {
+                self.best = attempt;
+            } else if self.best.n_components > 1 {
                 break;
             }
-            self.best = attempt;
         }
         // components that were found under too wide a prior speak for it: what is narrower must be tried
         while let Some(narrower) = self.narrower().filter(|_| self.can_tell(sample.rows.n_rows())) {
@@ -240,6 +242,8 @@ impl Contender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::synthetic::MixtureLaw;
+    use crate::model::Covariance;
     use crate::rng::{Role, Seed};
     use crate::rows::Table;
 
@@ -274,6 +278,15 @@ mod tests {
             panic!("clusters have one width")
         };
         assert!((family.noise_sd / 4.0 - 1.0).abs() < 0.12, "σ {}", family.noise_sd);
+    }
+
+    #[test]
+    fn a_single_component_does_not_end_the_search() {
+        // two wide starts find one component in a sample of this set, and the next one less probable ones
+        let (table, _) = MixtureLaw::synthetic().table().unwrap();
+        let asked = ModelOptions { covariance: Some(Covariance::Fixed), ..ModelOptions::default() };
+        let Model::GaussianFixed(family) = learnt(&Shard::of_table(table), &asked).model else { panic!("as asked") };
+        assert!((0.9..1.2).contains(&family.noise_sd), "σ {}", family.noise_sd);
     }
 
     #[test]

@@ -242,7 +242,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         multinomial().write(folder.path()).unwrap();
-        let mut file = NpzWriter::create(&folder.path().join(COMPONENTS)).unwrap();
+        let mut file = NpzWriter::new(&folder.path().join(COMPONENTS));
         file.array("counts", &[counts.len()], counts).unwrap();
         file.array("data", &[data.len()], data).unwrap();
         file.array("indices", &[indices.len()], indices).unwrap();
