@@ -11,9 +11,33 @@ use std::path::{Path, PathBuf};
 use crate::node::Address;
 
 /// The result of everything here that can fail.
+///
+/// ```
+/// use dirigent::{InputError, Result};
+///
+/// fn half(n_rows: usize) -> Result<usize> {
+///     if n_rows % 2 == 1 {
+///         return Err(InputError::new(format!("{n_rows} rows cannot be halved")).into());
+///     }
+///     Ok(n_rows / 2)
+/// }
+/// assert_eq!(half(8)?, 4);
+/// assert_eq!(half(7).unwrap_err().to_string(), "7 rows cannot be halved");
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed.
+///
+/// ```
+/// use dirigent::Error;
+/// use dirigent::model::Alpha;
+///
+/// let error = Alpha::fixed(-1.0).unwrap_err();
+/// assert!(matches!(error, Error::Input(_)));
+/// assert_eq!(error.to_string(), "--alpha must be a positive number, got -1");
+/// assert_eq!(error.hint(), Some("leave --alpha out to have it chosen from the data"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Wrong usage or input: something the user can put right.
@@ -81,6 +105,13 @@ impl From<InputError> for Error {
 }
 
 /// A mistake in the data or the options: where it is, what it is, and the way out.
+///
+/// ```
+/// use dirigent::InputError;
+///
+/// let error = InputError::in_file("people.csv", "found \"x\", expected a number").at_line(4).at_column("age");
+/// assert_eq!(error.to_string(), "people.csv, line 4, column age: found \"x\", expected a number");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputError {
     /// The file, where the mistake is in one.

@@ -7,6 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that all clones share. Once raised it stays so.
+///
+/// ```
+/// use dirigent::interrupt::Interrupt;
+/// use std::thread;
+///
+/// let interrupt = Interrupt::new();
+/// let elsewhere = interrupt.clone();
+/// assert!(!interrupt.is_raised());
+/// thread::spawn(move || elsewhere.raise()).join().unwrap();
+/// assert!(interrupt.is_raised());
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     is_raised: Arc<AtomicBool>,

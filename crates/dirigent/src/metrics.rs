@@ -8,6 +8,16 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 /// The agreement of two partitions.
+///
+/// ```
+/// use dirigent::metrics::{Agreement, compare};
+///
+/// // two partitions that know nothing of one another
+/// let Agreement { vi, ari, nmi, k_a, k_b } = compare(&[0, 0, 1, 1], &[0, 1, 0, 1]);
+/// assert!((vi - 4f64.ln()).abs() < 1e-12, "both entropies");
+/// assert!(nmi.abs() < 1e-12 && ari < 0.0);
+/// assert_eq!((k_a, k_b), (2, 2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Agreement {
     /// Variation of information H(A|B) + H(B|A), in nats: 0 for equal partitions.

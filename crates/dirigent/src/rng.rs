@@ -9,6 +9,15 @@ use chacha20::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Who draws from a stream.
+///
+/// ```
+/// use dirigent::rng::{Role, Seed};
+///
+/// // who draws does not change what others draw
+/// let first = |role| Seed::new(7).stream(role, 0, 0).bits();
+/// assert_ne!(first(Role::Sweep), first(Role::Coordinator));
+/// assert_eq!(first(Role::Sweep), first(Role::Sweep));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Role {
@@ -85,6 +94,19 @@ impl Seed {
 }
 
 /// A stream of random numbers.
+///
+/// ```
+/// use dirigent::rng::{Role, Seed};
+///
+/// let mut rng = Seed::new(1).stream(Role::Observer, 0, 0);
+/// assert!((0.0..1.0).contains(&rng.uniform()));
+/// let mean = (0..10_000).map(|_| rng.normal()).sum::<f64>() / 10_000.0;
+/// assert!(mean.abs() < 0.06, "six standard errors");
+///
+/// // what has no weight is never drawn
+/// let log_weights = [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY];
+/// assert!((0..100).all(|_| rng.categorical(&log_weights) == 1));
+/// ```
 #[derive(Debug)]
 pub struct Stream {
     generator: ChaCha8Rng,

@@ -7,6 +7,18 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 /// A cluster's size and summed sufficient statistics, never the prior.
+///
+/// ```
+/// use dirigent::stats::{Stats, Sums};
+///
+/// // rows 1 and 2 of one worker, row 4 of another
+/// let here = Stats { count: 2, sums: Sums::Dense([3.0].into()) };
+/// let there = Stats { count: 1, sums: Sums::Dense([4.0].into()) };
+/// let mut all = here.union(&there);
+/// assert_eq!((all.count, all.dense()), (3, &[7.0][..]));
+/// all.subtract(&there);
+/// assert_eq!(all, here);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// The number of rows, |S|.
@@ -16,6 +28,15 @@ pub struct Stats {
 }
 
 /// Summed sufficient statistics, dense or sparse.
+///
+/// ```
+/// use dirigent::stats::{Stats, Sums};
+///
+/// let sparse = Stats { count: 1, sums: Sums::Counts(vec![(1, 2), (3, 5)]) };
+/// let dense = sparse.to_dense(4);
+/// assert_eq!(dense.sums, Sums::Dense([0.0, 2.0, 0.0, 5.0].into()));
+/// assert_eq!(dense.to_sparse(), sparse);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Sums {
     /// Every coordinate.

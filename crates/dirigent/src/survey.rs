@@ -8,6 +8,17 @@ use crate::rows::{Row, Shard};
 const UNIT: f64 = 1e-4;
 
 /// What is known of the data before the first cycle.
+///
+/// ```
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+///
+/// // every worker looks at its own rows; together they know what one would who had all
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 2.0, 4.0, 6.0]));
+/// let survey = Survey::of(&rows.part(0..1)).merge(&Survey::of(&rows.part(1..4)));
+/// assert_eq!(survey.n_rows, 4);
+/// assert!((survey.means()[0] - 3.0).abs() < 1e-12 && (survey.pooled_sd() - 5f64.sqrt()).abs() < 1e-12);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Survey {
     /// The number of rows.
@@ -19,6 +30,17 @@ pub struct Survey {
 }
 
 /// A summary of dense columns or of counts.
+///
+/// ```
+/// use dirigent::rows::{CountTable, Shard, Table};
+/// use dirigent::survey::{CellSummary, Survey};
+///
+/// let mut documents = CountTable::new(1000);
+/// documents.push_row([(3, 2), (17, 1)]);
+/// documents.push_row([(3, 4)]);
+/// let survey = Survey::of(&Shard::of_table(Table::Counts(documents)));
+/// assert_eq!(survey.cells, CellSummary::Counts { n_entries: 3, n_words: 7 });
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum CellSummary {
     /// Dense rows.
@@ -38,6 +60,17 @@ pub enum CellSummary {
 }
 
 /// The moments and the range of one column.
+///
+/// ```
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+///
+/// let rows = Shard::of_table(Table::from_f64(2, vec![1.0, 0.0, 3.5, 1.0, f64::NAN, 1.0]));
+/// let survey = Survey::of(&rows);
+/// let [height, is_member] = survey.columns() else { panic!("two columns") };
+/// assert_eq!((height.n, height.min, height.max, height.sd()), (2, 1.0, 3.5, 1.25));
+/// assert!(is_member.is_binary() && !height.is_whole);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ColumnSummary {
     /// The number of cells that are not missing.

@@ -12,6 +12,17 @@ use crate::io::DataSet;
 use crate::rows::{Row, Shard, Table};
 
 /// What is done to each row.
+///
+/// ```
+/// use dirigent::rows::{Row, Table};
+/// use dirigent::transform::Transform;
+///
+/// let transform = Transform { offset: vec![170.0], scale: vec![10.0], rotation: None, normalize: false };
+/// let heights = Table::from_f64(1, vec![160.0, 185.0]);
+/// let made = transform.apply(&heights);
+/// assert_eq!(made.row(1), Row::F64(&[1.5]));
+/// assert_eq!(transform.undo(&made).row(1), Row::F64(&[185.0]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Transform {
     /// Taken from each column.
@@ -26,6 +37,18 @@ pub struct Transform {
 }
 
 /// What the user asks for.
+///
+/// ```
+/// use dirigent::io::DataSet;
+/// use dirigent::rows::{Row, Table};
+/// use dirigent::transform::TransformOptions;
+///
+/// assert!(TransformOptions::default().is_nothing());
+/// let data = DataSet::of_table("arrows", Table::from_f64(2, vec![3.0, 4.0, 0.0, -2.0]));
+/// let (transform, _record) = TransformOptions { normalize: true, ..TransformOptions::default() }.resolve(&data)?;
+/// assert_eq!(data.transformed(&transform).all_rows().row(1), Row::F64(&[0.0, -1.0]));
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TransformOptions {
     /// `--standardize`: every column gets mean 0 and standard deviation 1.
@@ -37,6 +60,19 @@ pub struct TransformOptions {
 }
 
 /// What `run.json` says of a transform.
+///
+/// ```
+/// use dirigent::io::DataSet;
+/// use dirigent::rows::Table;
+/// use dirigent::transform::TransformOptions;
+///
+/// // three rows on a line: one component has it all
+/// let data = DataSet::of_table("line", Table::from_f64(2, vec![0.0, 0.0, 1.0, 2.0, 2.0, 4.0]));
+/// let (_transform, record) = TransformOptions { n_components: Some(1), ..TransformOptions::default() }.resolve(&data)?;
+/// assert_eq!(record.pca, Some(1));
+/// assert!(record.variance_kept.unwrap() > 0.999_999);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TransformRecord {
     /// Whether columns were divided by their standard deviations.

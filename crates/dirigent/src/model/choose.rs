@@ -6,7 +6,7 @@ use crate::family::columns::LARGEST_COUNT;
 use crate::survey::{CellSummary, ColumnSummary, Survey};
 
 /// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
-pub const MOST_FULL_COLUMNS: usize = 32;
+pub(crate) const MOST_FULL_COLUMNS: usize = 32;
 
 /// Up to so many a pilot may find that a full covariance is the better one, with at least so many rows for each column: with fewer, columns that hardly
 /// ever change decide.
@@ -19,7 +19,7 @@ const ONE_SCALE: f64 = 4.0;
 
 /// A family without its priors.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Gaussians.
     Gaussian(Covariance),
     /// Documents.
@@ -32,15 +32,15 @@ pub enum Shape {
 
 /// A shape and how it came about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChosenShape {
+pub(crate) struct ChosenShape {
     /// The shape.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// What the user left open.
-    pub choices: Vec<Choice>,
+    pub(crate) choices: Vec<Choice>,
 }
 
 /// Checks that the options go together and with the rows, and chooses what was left out.
-pub fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
+pub(crate) fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
     let (family, mut choices) = family(options, survey)?;
     let is_counts = matches!(survey.cells, CellSummary::Counts { .. });
     if is_counts != (family == FamilyName::Multinomial) {
@@ -151,7 +151,7 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
 
 /// What a pilot may try beside the usual covariance, where the user has said nothing of it: one width for all clusters, where columns are of one scale;
 /// full covariances of more columns than is usual, where there are rows enough to learn them from.
-pub fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
+pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
     let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
     let is_gaussian = family(options, survey).is_ok_and(|(family, _)| family == FamilyName::Gaussian);
     let are_few = survey.n_rows < FEWEST_ROWS_FOR_RIVALS;

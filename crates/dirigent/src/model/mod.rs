@@ -1,16 +1,16 @@
 //! From the user's options and the survey to a model with every prior resolved.
 //!
-//! [`mod@choose`] says which family fits the rows where the user leaves it open, [`mod@priors`] has the rule for every parameter of a prior. Both see the survey
+//! `choose.rs` says which family fits the rows where the user leaves it open, `priors.rs` has the rule for every parameter of a prior. Both see the survey
 //! alone, never a row, and both say why: `docs/families.md` has the rules and what they were tried on.
 
 mod checks;
-pub mod choose;
+pub(crate) mod choose;
 mod fitting_rows;
 mod options;
-pub mod priors;
+pub(crate) mod priors;
 #[cfg(test)]
 mod tests;
-pub mod widths;
+pub(crate) mod widths;
 
 pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions, Width};
 
@@ -35,6 +35,23 @@ macro_rules! with_family {
 pub(crate) use with_family;
 
 /// A family with its priors resolved.
+///
+/// ```
+/// use dirigent::model::{Model, ModelOptions};
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+///
+/// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 0.5, 1.5, 2.0, 4.0, 4.5]));
+/// let model = Model::resolve(&ModelOptions::default(), &Survey::of(&rows))?;
+/// assert!(matches!(model, Model::GaussianFull(_)), "numbers in few columns");
+/// assert_eq!(model.n_columns(), 2);
+///
+/// // the user's word counts
+/// let options = ModelOptions { noise_sd: Some(0.5), ..ModelOptions::default() };
+/// let Model::GaussianFixed(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("sigma was given") };
+/// assert_eq!((family.noise_sd, family.prior_mean), (0.5, Survey::of(&rows).means()));
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "family")]
 pub enum Model {
@@ -52,6 +69,18 @@ pub enum Model {
 }
 
 /// What was chosen for the user, and why.
+///
+/// ```
+/// use dirigent::model::{Model, ModelOptions};
+/// use dirigent::rows::{Shard, Table};
+/// use dirigent::survey::Survey;
+///
+/// let rows = Shard::of_table(Table::from_f64(1, vec![0.5, 1.5, 4.5]));
+/// let (_model, choices) = Model::explain(&ModelOptions::default(), &Survey::of(&rows))?;
+/// let choice = choices.iter().find(|choice| choice.name == "covariance").expect("it was left open");
+/// assert_eq!((choice.value.as_str(), choice.why.as_str()), ("full", "1 columns are at most 32"));
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// What it is called.

@@ -55,7 +55,7 @@ impl Gathered {
 }
 
 /// The model of a shape.
-pub fn model(shape: Shape, options: &ModelOptions, survey: &Survey) -> Result<(Model, Vec<Choice>)> {
+pub(crate) fn model(shape: Shape, options: &ModelOptions, survey: &Survey) -> Result<(Model, Vec<Choice>)> {
     let mut gathered = Gathered(Vec::new());
     let model = match shape {
         Shape::Gaussian(Covariance::Full) => Model::GaussianFull(gaussian_full(options, survey, &mut gathered)?),
@@ -276,7 +276,7 @@ fn prior_rows(n_columns: usize) -> f64 {
 }
 
 /// Priors that a pilot may try in place of a model's own, those with the widest clusters first; none where the user has said what can be learnt, and none for documents, whose γ is sought on a line.
-pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
+pub(crate) fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
     let widths = |strengths: &[f64]| {
         let with = |strength, share| {
@@ -305,7 +305,7 @@ pub fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
 }
 
 /// Where a pilot begins, the widest clusters first: the model as it is, if one start will do.
-pub fn starts(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
+pub(crate) fn starts(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
     match model {
         Model::GaussianFixed(family) => {
             FIRST_FIXED_SHARES.map(|share| with_fixed_share(options, family, share)).to_vec()
@@ -326,7 +326,7 @@ fn has_normals(family: &Columns) -> bool {
 }
 
 /// What was learnt of a model's prior.
-pub fn told(model: &Model, options: &ModelOptions, why: &str) -> Vec<Choice> {
+pub(crate) fn told(model: &Model, options: &ModelOptions, why: &str) -> Vec<Choice> {
     let tell = |name: &str, value: f64| Choice::new(name, &format!("{value:.4}"), why);
     let names: &[&str] = match model {
         Model::GaussianFixed(_) => &["sigma", "sigma0"],

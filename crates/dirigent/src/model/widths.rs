@@ -10,7 +10,7 @@ use crate::stats::Stats;
 const TIMES: f64 = 2.0;
 
 /// Candidates that differ from these in nothing but the widths of columns, which are those of the components; none where there is nothing to learn.
-pub fn candidates(usual: &[ModelOptions], model: &Model, components: &[Stats]) -> Vec<ModelOptions> {
+pub(crate) fn candidates(usual: &[ModelOptions], model: &Model, components: &[Stats]) -> Vec<ModelOptions> {
     let Model::GaussianFull(_) = model else { return Vec::new() };
     // a single component is as wide as the data in all columns
     if components.len() < 2 {

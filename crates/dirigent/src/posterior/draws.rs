@@ -164,6 +164,18 @@ impl Partitions {
 }
 
 /// The posterior of the number of clusters.
+///
+/// ```
+/// use dirigent::posterior::draws::Partitions;
+/// use dirigent::rows::Cells;
+///
+/// // five draws of two rows
+/// let draws = Partitions::new(2, Cells::Owned(vec![0, 1, 0, 1, 0, 0, 0, 1, 0, 1]))?;
+/// let k = draws.k_posterior();
+/// assert_eq!((k.mode, k.mean, k.interval_90), (2, 1.8, [1, 2]));
+/// assert_eq!(k.shares[&1], 0.2);
+/// # Ok::<(), dirigent::InputError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KPosterior {
     /// Its mean.

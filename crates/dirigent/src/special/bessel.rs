@@ -55,7 +55,7 @@ const fn largest() -> [f64; N_TERMS + 1] {
 
 /// L of one order.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LogBessel {
+pub(crate) struct LogBessel {
     order: f64,
     /// L(0).
     at_zero: f64,
@@ -63,13 +63,13 @@ pub struct LogBessel {
 
 /// A place r, with what differences from it need.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Place {
+pub(crate) struct Place {
     /// r².
-    pub square: f64,
+    pub(crate) square: f64,
     /// s = √(ν² + r²).
-    pub radius: f64,
+    pub(crate) radius: f64,
     /// L(r).
-    pub value: f64,
+    pub(crate) value: f64,
     /// The logarithm of Debye's sum, 0 where it is not used.
     correction: f64,
 }
@@ -82,22 +82,22 @@ impl Place {
 
 impl LogBessel {
     /// That of an order ν ≥ 0.
-    pub fn new(order: f64) -> Self {
+    pub(crate) fn new(order: f64) -> Self {
         Self { order, at_zero: -order * LN_2 - log_gamma(order + 1.0) }
     }
 
     /// ν.
-    pub fn order(&self) -> f64 {
+    pub(crate) fn order(&self) -> f64 {
         self.order
     }
 
     /// L(r).
-    pub fn at(&self, r: f64) -> f64 {
+    pub(crate) fn at(&self, r: f64) -> f64 {
         self.place(r * r).value
     }
 
     /// The place of a given r². What rounding has left of a square that should be 0 is taken for 0.
-    pub fn place(&self, square: f64) -> Place {
+    pub(crate) fn place(&self, square: f64) -> Place {
         let square = square.max(0.0);
         let radius = self.radius(square);
         if radius < FAR {
@@ -110,7 +110,7 @@ impl LogBessel {
     }
 
     /// L(√(r² + δ)) − L(r): small differences of large values are not lost.
-    pub fn difference(&self, from: &Place, delta: f64) -> f64 {
+    pub(crate) fn difference(&self, from: &Place, delta: f64) -> f64 {
         let square = (from.square + delta).max(0.0);
         let radius = self.radius(square);
         if radius < FAR {
@@ -125,7 +125,7 @@ impl LogBessel {
     }
 
     /// L'(r) = I_{ν+1}(r)/I_ν(r): the length of the mean of a von Mises–Fisher law of concentration r.
-    pub fn slope(&self, r: f64) -> f64 {
+    pub(crate) fn slope(&self, r: f64) -> f64 {
         let radius = self.radius(r * r);
         if radius < FAR {
             // the continued fraction (DLMF 10.33.1); r is small beside its last order

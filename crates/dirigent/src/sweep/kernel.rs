@@ -16,6 +16,16 @@ use crate::error::{Error, InputError, Result};
 pub(crate) const LANES: usize = 16;
 
 /// The instruction sets there is code for.
+///
+/// ```
+/// use dirigent::sweep::Kernel;
+///
+/// assert!(Kernel::best().is_available());
+/// assert_eq!(Kernel::choose("portable")?, Kernel::Portable);
+/// // all workers of a run use what all of them have
+/// assert_eq!(Kernel::Avx512.common(Kernel::Avx2), Kernel::Avx2);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kernel {
