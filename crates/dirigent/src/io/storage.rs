@@ -86,6 +86,13 @@ impl Storage {
 }
 
 /// Bytes, for people.
+///
+/// ```
+/// use dirigent::io::amount;
+///
+/// assert_eq!(amount(600), "600 bytes");
+/// assert_eq!(amount(3 << 29), "1.5 GiB");
+/// ```
 pub fn amount(n_bytes: u64) -> String {
     let in_units = |bits: u32| n_bytes as f64 / (1u64 << bits) as f64;
     match n_bytes {

@@ -73,6 +73,14 @@ pub enum MethodOptions {
 
 /// Bytes that a fit holds for each row beside the row itself, at the least: its label and half, once more for a sweep that breaks off; state,
 /// label and certainty of the outcome; of many workers, what they have shown.
+///
+/// ```
+/// use dirigent::method::bytes_a_row;
+///
+/// // a million rows: some megabytes, more where workers show their labels
+/// assert!(1_000_000 * bytes_a_row(true) < 100 << 20);
+/// assert!(bytes_a_row(false) < bytes_a_row(true));
+/// ```
 pub fn bytes_a_row(has_workers: bool) -> u64 {
     let swept = 2 * (size_of::<u32>() + size_of::<Option<Half>>());
     let outcome = 2 * size_of::<u32>() + size_of::<f32>();

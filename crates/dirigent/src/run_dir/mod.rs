@@ -205,6 +205,8 @@ pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
 }
 
 /// Whether files can be made in the folder, or in the one that it would be made in: an empty one is made, and removed.
+// public for the command only
+#[doc(hidden)]
 pub fn check_writable(path: &Path) -> Result<()> {
     let trial = nearest_folder(path).join(format!(".dirigent-{}", std::process::id()));
     let made = fs::File::create(&trial).map(drop);
@@ -213,6 +215,8 @@ pub fn check_writable(path: &Path) -> Result<()> {
 }
 
 /// The folder, or the nearest around it that is there.
+// public for the command only
+#[doc(hidden)]
 pub fn nearest_folder(path: &Path) -> &Path {
     let nearest = path.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
     nearest.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -48,14 +48,33 @@ pub use kernel::Kernel;
 pub use predict::Prediction;
 
 use batch::Batched;
+use full_narrow::FullNarrowScorer;
+use full_wide::FullWideScorer;
+use gaussian_narrow::GaussianNarrowScorer;
+use gaussian_wide::GaussianWideScorer;
 
-use crate::family::{Conjugate, GaussianFixed, GaussianFull};
+use crate::family::Conjugate;
 use crate::halves::Half;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
 use crate::rows::Shard;
 use crate::stats::Stats;
+
+/// The sampler of Gaussians over a shard: up to 8 columns by a scorer that has their number in its type, so that loops over them unroll, else by the wide one.
+macro_rules! by_columns {
+    ($sampler:ident, $family:ident, $narrow:ident, $wide:ident, $shard:ident, $kernel:ident) => {
+        match $family.n_columns() {
+            1 => Box::new($sampler::new($narrow::<1>::new($family.clone()), $shard, $kernel)),
+            2 => Box::new($sampler::new($narrow::<2>::new($family.clone()), $shard, $kernel)),
+            3 => Box::new($sampler::new($narrow::<3>::new($family.clone()), $shard, $kernel)),
+            4 => Box::new($sampler::new($narrow::<4>::new($family.clone()), $shard, $kernel)),
+            5..=8 => Box::new($sampler::new($narrow::<8>::new($family.clone()), $shard, $kernel)),
+            _ => Box::new($sampler::new($wide::new($family.clone()), $shard, $kernel)),
+        }
+    };
+}
+use by_columns;
 
 /// The label of a row that is in no component yet.
 pub const UNASSIGNED: u32 = u32::MAX;
@@ -208,36 +227,16 @@ pub trait Sampler: Send {
 /// ```
 pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
     match model {
-        Model::GaussianFixed(family) => match family.stats_len() {
-            1 => narrow::<1>(family, shard, kernel),
-            2 => narrow::<2>(family, shard, kernel),
-            3 => narrow::<3>(family, shard, kernel),
-            4 => narrow::<4>(family, shard, kernel),
-            5..=8 => narrow::<8>(family, shard, kernel),
-            _ => Box::new(Batched::new(gaussian_wide::GaussianWideScorer::new(family.clone()), shard, kernel)),
-        },
-        Model::GaussianFull(family) => match family.n_columns() {
-            1 => full_narrow::<1>(family, shard, kernel),
-            2 => full_narrow::<2>(family, shard, kernel),
-            3 => full_narrow::<3>(family, shard, kernel),
-            4 => full_narrow::<4>(family, shard, kernel),
-            5..=8 => full_narrow::<8>(family, shard, kernel),
-            _ => Box::new(Batched::new(full_wide::FullWideScorer::new(family.clone()), shard, kernel)),
-        },
+        Model::GaussianFixed(family) => {
+            by_columns!(Batched, family, GaussianNarrowScorer, GaussianWideScorer, shard, kernel)
+        }
+        Model::GaussianFull(family) => by_columns!(Batched, family, FullNarrowScorer, FullWideScorer, shard, kernel),
         Model::Multinomial(family) => {
             Box::new(Batched::new(multinomial::MultinomialScorer::new(family.clone()), shard, kernel))
         }
         Model::VonMisesFisher(family) => Box::new(Batched::new(vmf::VmfScorer::new(family.clone()), shard, kernel)),
         Model::Columns(family) => Box::new(Batched::new(columns::ColumnsScorer::new(family.clone()), shard, kernel)),
     }
-}
-
-fn narrow<const D: usize>(family: &GaussianFixed, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
-    Box::new(Batched::new(gaussian_narrow::GaussianNarrowScorer::<D>::new(family.clone()), shard, kernel))
-}
-
-fn full_narrow<const D: usize>(family: &GaussianFull, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
-    Box::new(Batched::new(full_narrow::FullNarrowScorer::<D>::new(family.clone()), shard, kernel))
 }
 
 /// The slow twin of [`sampler`].

@@ -22,8 +22,12 @@ mod vmf;
 pub use self::reference::Reference;
 
 use self::batch::Sliced;
-use super::{Kernel, UNASSIGNED};
-use crate::family::{Conjugate, GaussianFixed, GaussianFull};
+use self::full_narrow::FullNarrowSlice;
+use self::full_wide::FullWideSlice;
+use self::gaussian_narrow::GaussianNarrowSlice;
+use self::gaussian_wide::GaussianWideSlice;
+use super::{Kernel, UNASSIGNED, by_columns};
+use crate::family::Conjugate;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
@@ -158,36 +162,16 @@ pub fn smallest_uniforms(labels: &[u32], n_components: usize, slices: &mut Strea
 /// ```
 pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn SliceSampler> {
     match model {
-        Model::GaussianFixed(family) => match family.stats_len() {
-            1 => narrow::<1>(family, shard, kernel),
-            2 => narrow::<2>(family, shard, kernel),
-            3 => narrow::<3>(family, shard, kernel),
-            4 => narrow::<4>(family, shard, kernel),
-            5..=8 => narrow::<8>(family, shard, kernel),
-            _ => Box::new(Sliced::new(gaussian_wide::GaussianWideSlice::new(family.clone()), shard, kernel)),
-        },
-        Model::GaussianFull(family) => match family.n_columns() {
-            1 => full_narrow::<1>(family, shard, kernel),
-            2 => full_narrow::<2>(family, shard, kernel),
-            3 => full_narrow::<3>(family, shard, kernel),
-            4 => full_narrow::<4>(family, shard, kernel),
-            5..=8 => full_narrow::<8>(family, shard, kernel),
-            _ => Box::new(Sliced::new(full_wide::FullWideSlice::new(family.clone()), shard, kernel)),
-        },
+        Model::GaussianFixed(family) => {
+            by_columns!(Sliced, family, GaussianNarrowSlice, GaussianWideSlice, shard, kernel)
+        }
+        Model::GaussianFull(family) => by_columns!(Sliced, family, FullNarrowSlice, FullWideSlice, shard, kernel),
         Model::Multinomial(family) => {
             Box::new(Sliced::new(multinomial::MultinomialSlice::new(family.clone()), shard, kernel))
         }
         Model::VonMisesFisher(family) => Box::new(Sliced::new(vmf::VmfSlice::new(family.clone()), shard, kernel)),
         Model::Columns(family) => Box::new(Sliced::new(columns::ColumnsSlice::new(family.clone()), shard, kernel)),
     }
-}
-
-fn narrow<const D: usize>(family: &GaussianFixed, shard: Shard, kernel: Kernel) -> Box<dyn SliceSampler> {
-    Box::new(Sliced::new(gaussian_narrow::GaussianNarrowSlice::<D>::new(family.clone()), shard, kernel))
-}
-
-fn full_narrow<const D: usize>(family: &GaussianFull, shard: Shard, kernel: Kernel) -> Box<dyn SliceSampler> {
-    Box::new(Sliced::new(full_narrow::FullNarrowSlice::<D>::new(family.clone()), shard, kernel))
 }
 
 /// The slow twin of [`slice_sampler`].

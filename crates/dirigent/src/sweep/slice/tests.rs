@@ -12,7 +12,7 @@ use super::multinomial::MultinomialSlice;
 use super::reference::log_conditional;
 use super::vmf::VmfSlice;
 use super::*;
-use crate::family::{Family, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
+use crate::family::{Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
 use crate::rng::{Role, Seed};
 use crate::special::log_sum_exp;
 use crate::sweep::tests::columns;
