@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dirigent::checkpoint::Stage;
 use dirigent::checkpoint::folder::Folder;
-use dirigent::io::{DataSet, Selection, read_labels};
+use dirigent::io::{DataSet, Selection, Spill, Storage, read_labels};
 use dirigent::node::{
     Coordinator, CoordinatorOptions, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker, SubcWorker, Worker,
 };
@@ -51,10 +51,15 @@ fn expect_named<T>(result: Result<T>) -> Option<T> {
     }
 }
 
+/// The memory that rows may take: zeros that sparse rows are written out with are not in the file.
+const MEMORY: u64 = 8 << 20;
+
 /// A file of rows.
 pub fn open(name: &str, bytes: &[u8]) -> bool {
     let path = write(name, bytes);
-    let Some(data) = expect_named(DataSet::open(&[path], &Selection::default())) else { return false };
+    let storage = Storage { memory: Some(MEMORY), spill: Spill::Never, ..Storage::default() };
+    let opened = DataSet::open_with(&[path], &Selection::default(), &storage);
+    let Some(data) = expect_named(opened) else { return false };
     let rows = data.all_rows();
     for row in rows.rows() {
         match row {

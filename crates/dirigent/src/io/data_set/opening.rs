@@ -105,7 +105,7 @@ impl DataSet {
             parts.push(part);
         }
         let mut data = Self::without_rows(name);
-        data.settle(parts, columns)?;
+        data.settle(parts, columns, storage)?;
         columns.check_levels()?;
         data.truth = selection.label_column.is_some().then(|| truth.finish());
         data.column_names = columns.names().map(<[String]>::to_vec);
@@ -114,7 +114,7 @@ impl DataSet {
     }
 
     /// Takes the parts over, sparse rows as what they are.
-    fn settle(&mut self, parts: Vec<Part>, columns: &mut Columns) -> Result<()> {
+    fn settle(&mut self, parts: Vec<Part>, columns: &mut Columns, storage: &Storage) -> Result<()> {
         let numbering = Numbering::of(&parts, columns)?;
         self.numbered_from_zero = numbering.from_zero;
         for Part { file, loaded, stamp } in parts {
@@ -124,7 +124,7 @@ impl DataSet {
                 Loaded::Sparse(rows) if numbering.is_counts => {
                     rows.into_counts(numbering.n_columns, numbering.from_zero)
                 }
-                Loaded::Sparse(rows) => dense(&file.path, rows, &numbering, columns)?,
+                Loaded::Sparse(rows) => dense(&file.path, rows, &numbering, columns, storage)?,
             };
             self.files.push(file);
             self.tables.push(Arc::new(table));
@@ -241,9 +241,19 @@ fn n_columns(parts: &[Part], columns: &Columns, from_zero: bool) -> Result<usize
     Ok(expected)
 }
 
+/// What is known of a dense column beside its cells: its missing ones, levels, moments.
+const BYTES_A_COLUMN: u64 = 160;
+
 /// Sparse rows with their zeros.
-fn dense(path: &Path, rows: SparseRows, numbering: &Numbering, columns: &mut Columns) -> Result<Table> {
+fn dense(
+    path: &Path,
+    rows: SparseRows,
+    numbering: &Numbering,
+    columns: &mut Columns,
+    storage: &Storage,
+) -> Result<Table> {
     let (n_rows, n_columns) = (rows.n_rows(), numbering.n_columns);
+    storage.check_table(path, (n_columns as u64).saturating_mul(8 * n_rows as u64 + BYTES_A_COLUMN))?;
     let cells = rows.into_cells(n_columns, numbering.from_zero);
     let cells = cells.map_err(|error| InputError { file: Some(path.into()), ..error })?;
     let grid = Grid { path, n_rows, n_columns, by_column: false };
