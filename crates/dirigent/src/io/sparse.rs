@@ -120,10 +120,14 @@ impl SparseRows {
         Table::Counts(table)
     }
 
+    /// How many cells there are with all zeros, which must not be too many.
+    pub(crate) fn n_cells(&self, n_columns: usize) -> Result<usize, InputError> {
+        check_cells(self.n_rows(), n_columns, self.columns.len())
+    }
+
     /// With all zeros, row after row.
     pub(crate) fn into_cells(self, n_columns: usize, zero_based: bool) -> Result<Vec<f64>, InputError> {
-        let n_cells = check_cells(self.n_rows(), n_columns, self.columns.len())?;
-        let mut cells = vec![0.0; n_cells];
+        let mut cells = vec![0.0; self.n_cells(n_columns)?];
         for (row_ix, row) in cells.chunks_exact_mut(n_columns).enumerate() {
             self.row(row_ix, zero_based).for_each(|(column, value)| row[column] = value);
         }

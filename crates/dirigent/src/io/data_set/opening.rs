@@ -253,9 +253,10 @@ fn dense(
     storage: &Storage,
 ) -> Result<Table> {
     let (n_rows, n_columns) = (rows.n_rows(), numbering.n_columns);
-    storage.check_table(path, (n_columns as u64).saturating_mul(8 * n_rows as u64 + BYTES_A_COLUMN))?;
-    let cells = rows.into_cells(n_columns, numbering.from_zero);
-    let cells = cells.map_err(|error| InputError { file: Some(path.into()), ..error })?;
+    let in_file = |error| InputError { file: Some(path.into()), ..error };
+    let n_cells = rows.n_cells(n_columns).map_err(in_file)?;
+    storage.check_table(path, 8 * n_cells as u64 + BYTES_A_COLUMN * n_columns as u64)?;
+    let cells = rows.into_cells(n_columns, numbering.from_zero).map_err(in_file)?;
     let grid = Grid { path, n_rows, n_columns, by_column: false };
     grid.table(Cells::Owned(cells), &Selection::default(), columns, &mut TruthBuilder::default())
 }
