@@ -13,8 +13,9 @@ use crate::error::InputError;
 ///
 /// // a gigabyte may be used
 /// let storage = Storage { memory: Some(1 << 30), ..Storage::default() };
-/// assert!(storage.check_room(500_000_000).is_ok());
-/// assert!(storage.check_room(5_000_000_000).is_err());
+/// assert!(storage.check_room("the copy", 500_000_000, "fit fewer rows").is_ok());
+/// let error = storage.check_room("the copy", 5_000_000_000, "fit fewer rows").unwrap_err();
+/// assert_eq!(error.problem, "the copy needs 4.7 GiB of memory, 1.0 GiB may be used");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Storage {
