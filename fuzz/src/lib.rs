@@ -18,7 +18,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 
 /// So many bytes for each byte of input, and so many for any.
 const BYTES_A_BYTE: usize = 64;
-const BYTES_FOR_ANY: usize = 16 << 20;
+const BYTES_FOR_ANY: usize = 32 << 20;
 
 /// A fuzz target by its name.
 #[macro_export]
