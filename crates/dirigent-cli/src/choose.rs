@@ -214,6 +214,8 @@ pub(crate) fn method(
         draws,
         draws_from,
         engine,
+        components: None,
+        has_fine_start: args.run.method.splits() && start.is_none(),
         start,
         time_limit,
         moves_per_cycle,

@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use dirigent::io::amount;
 use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
-use dirigent::method::pilot::{self, Pilot};
+use dirigent::method::start::model::{self, ChosenModel};
 use dirigent::model::{Choice, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rows::Shard;
@@ -128,8 +128,13 @@ impl<'a> Fit<'a> {
         }
         let shard = rows.all_rows();
         let survey = options.survey(&shard);
-        let Pilot { options: learnt, model, choices } = pilot::learn(&shard, model_options, &survey, kernel)?;
+        let n_threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let ChosenModel { options: learnt, model, choices, start } =
+            model::choose(&shard, model_options, &survey, kernel, n_threads)?;
         options.set_model(learnt);
+        if let MethodOptions::Distributed(options) = &mut options {
+            options.components = start;
+        }
         Ok(Self { args, input, shard, as_read: data.all_rows(), model, choices, options, kernel })
     }
 

@@ -43,6 +43,8 @@ pub enum Role {
     SliceMoves = 10,
     /// A worker's part of them: the side of each row.
     SliceSides = 11,
+    /// The cells that a run begins with.
+    Start = 12,
 }
 
 /// The seed of a run, from which every stream is derived.

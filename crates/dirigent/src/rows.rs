@@ -223,7 +223,8 @@ pub struct Shard {
     n_columns: usize,
     is_counts: bool,
     n_rows: usize,
-    /// Every so manieth row of the blocks.
+    /// Every `stride`-th row of the blocks, from `first` on.
+    first: usize,
     stride: usize,
     blocks: Vec<Block>,
 }
@@ -243,7 +244,7 @@ impl Shard {
     pub fn of_tables(tables: &[Arc<Table>], rows: Range<usize>) -> Self {
         let n_columns = tables.first().map_or(0, |table| table.n_columns());
         let is_counts = tables.iter().any(|table| matches!(**table, Table::Counts(_)));
-        let mut shard = Self { n_columns, is_counts, n_rows: 0, stride: 1, blocks: Vec::new() };
+        let mut shard = Self { n_columns, is_counts, n_rows: 0, first: 0, stride: 1, blocks: Vec::new() };
         let mut table_start = 0;
         for table in tables {
             assert_eq!(table.n_columns(), n_columns, "tables of one data set have the same columns");
@@ -263,14 +264,21 @@ impl Shard {
     /// Every `stride`-th row, the first one included, as a shard of their own.
     #[must_use]
     pub fn every(&self, stride: usize) -> Self {
+        self.every_from(0, stride)
+    }
+
+    /// Every `stride`-th row from `first` on, as a shard of their own.
+    #[must_use]
+    pub fn every_from(&self, first: usize, stride: usize) -> Self {
         assert!(stride > 0, "a stride is at least 1");
-        Self { n_rows: self.n_rows.div_ceil(stride), stride: self.stride * stride, ..self.clone() }
+        let n_rows = self.n_rows.saturating_sub(first).div_ceil(stride);
+        Self { n_rows, first: self.first + first * self.stride, stride: self.stride * stride, ..self.clone() }
     }
 
     /// The given rows of this shard, as a shard of their own.
     #[must_use]
     pub fn part(&self, rows: Range<usize>) -> Self {
-        assert_eq!(self.stride, 1, "parts are of whole shards");
+        assert_eq!((self.first, self.stride), (0, 1), "parts are of whole shards");
         assert!(rows.start <= rows.end && rows.end <= self.n_rows, "the rows asked for must exist");
         let ends = self.blocks.iter().skip(1).map(|block| block.first_row).chain([self.n_rows]);
         let mut part = Self { n_rows: 0, blocks: Vec::new(), ..*self };
@@ -310,7 +318,7 @@ impl Shard {
     #[inline]
     pub fn row(&self, row_ix: usize) -> Row<'_> {
         debug_assert!(row_ix < self.n_rows, "row {row_ix} of {}", self.n_rows);
-        let row_ix = row_ix * self.stride;
+        let row_ix = self.first + row_ix * self.stride;
         let block = match self.blocks.as_slice() {
             [block] => block,
             blocks => &blocks[blocks.partition_point(|block| block.first_row <= row_ix) - 1],

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::posterior::horizon::Ending;
 
 /// The first line of `trace.csv`.
-pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,\
+pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,log_evidence,k,alpha,vi,\
                           moved,births,merges,splits,attempts,bytes,messages,observed_bytes,rows,chain";
 
 /// One cycle, as it is reported.
@@ -41,6 +41,8 @@ pub struct CycleInfo {
     pub coordinator_seconds: f64,
     /// The logarithm of the joint density of rows and labels.
     pub log_joint: f64,
+    /// The log-joint plus the entropy of the labels: an estimate of the evidence, where the method counts it.
+    pub log_evidence: Option<f64>,
     /// The number of components.
     pub k: usize,
     /// The concentration α.
@@ -142,7 +144,8 @@ fn line(info: &CycleInfo) -> String {
     let optional = |cell: Option<f64>| cell.map(|value| value.to_string()).unwrap_or_default();
     let mut line = format!("{},{:.6},{}", info.cycle, info.seconds, optional(info.virtual_seconds));
     let CycleInfo { sweep_seconds, coordinator_seconds, log_joint, k, alpha, .. } = info;
-    let _ = write!(line, ",{sweep_seconds:.6},{coordinator_seconds:.6},{log_joint},{k},{alpha},{}", optional(info.vi));
+    let (evidence, vi) = (optional(info.log_evidence), optional(info.vi));
+    let _ = write!(line, ",{sweep_seconds:.6},{coordinator_seconds:.6},{log_joint},{evidence},{k},{alpha},{vi}");
     let CycleInfo { moved, births, merges, splits, attempts, bytes, messages, observed_bytes, n_rows, .. } = info;
     for count in [moved, births, merges, splits, attempts, bytes, messages, observed_bytes, n_rows] {
         let _ = write!(line, ",{count}");
@@ -165,7 +168,7 @@ mod tests {
             CycleInfo { cycle: 1, seconds: 0.5, log_joint: -1.25, k: 3, alpha: 2.0, chain: 1, ..CycleInfo::default() };
         trace.write(&info).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,3,2,,0,0,0,0,0,0,0,0,0,1"));
+        assert_eq!(text.lines().last(), Some("1,0.500000,,0.000000,0.000000,-1.25,,3,2,,0,0,0,0,0,0,0,0,0,1"));
         assert!(text.ends_with('\n'));
     }
 

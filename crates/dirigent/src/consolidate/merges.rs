@@ -1,4 +1,4 @@
-//! Merges of existing components: beyond the paper. Pairs with ρ > 1 are merged, the best first.
+//! Merges of existing components: beyond the paper. Pairs that are better as one, label entropy included, are merged, the best first.
 //!
 //! Without them the duplicates that many workers bring in their first cycle would take long to die. Where components are many, only pairs
 //! whose sketches are near are looked at.
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use super::ratio::Room;
 use super::sketches::Sketches;
-use super::{ComponentId, MergeRatio, Pool};
+use super::{ComponentId, LabelEntropy, MergeRatio, Pool};
 use crate::family::Conjugate;
 
 /// Up to so many components all pairs are looked at.
@@ -39,12 +39,13 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Merges pairs with log ρ > 0 in falling log ρ, ties by ids; ratios are computed anew after each merge. Pairs of `apart` are left alone.
+/// Merges pairs with log ρ + L > 0 in falling order, ties by ids; ratios are computed again after each merge. Pairs of `apart` are left alone, and so are
+/// components whose overlap is not known yet.
 /// Returns how many merges were made.
 ///
 /// ```
 /// use dirigent::consolidate::merges::merge_alike;
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool};
+/// use dirigent::consolidate::{LabelEntropy, PieceKey, PieceName, Pool};
 /// use dirigent::family::GaussianFixed;
 /// use dirigent::stats::{Stats, Sums};
 ///
@@ -56,23 +57,55 @@ impl PartialOrd for Candidate {
 ///     pool.enter(PieceKey::whole(0, PieceName::Birth(birth)), Some(ten_rows), owner);
 /// }
 /// pool.settle(&family);
-/// assert_eq!(merge_alike(&mut pool, &[], &family, 1.0), 1);
+/// let ids: Vec<_> = pool.live().map(|(id, _)| id).collect();
+/// assert_eq!(merge_alike(&mut pool, &[], &mut LabelEntropy::of([], ids), &family, 1.0), 1);
 /// let sizes: Vec<i64> = pool.live().map(|(_, component)| component.stats.count).collect();
 /// assert_eq!(sizes, [20, 10]);
 /// ```
-pub fn merge_alike(pool: &mut Pool, apart: &[(ComponentId, ComponentId)], family: &dyn Conjugate, alpha: f64) -> usize {
+pub fn merge_alike(
+    pool: &mut Pool,
+    apart: &[(ComponentId, ComponentId)],
+    entropy: &mut LabelEntropy,
+    family: &dyn Conjugate,
+    alpha: f64,
+) -> usize {
+    merge_best(pool, apart, entropy, Limit { floor: 0.0, n_merges: usize::MAX }, family, alpha)
+}
+
+/// Which pairs are merged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    /// Those with log ρ + L above this.
+    pub(crate) floor: f64,
+    /// At most so many.
+    pub(crate) n_merges: usize,
+}
+
+/// Merges the best pairs within a limit.
+pub(crate) fn merge_best(
+    pool: &mut Pool,
+    apart: &[(ComponentId, ComponentId)],
+    entropy: &mut LabelEntropy,
+    limit: Limit,
+    family: &dyn Conjugate,
+    alpha: f64,
+) -> usize {
     let mut merging = Merging {
         ratio: MergeRatio::new(family, alpha),
         apart: apart.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
-        neighbours: neighbours(pool, family),
+        neighbours: neighbours(pool, entropy, family),
+        entropy,
         versions: Versions::default(),
         queue: BinaryHeap::new(),
+        floor: limit.floor,
         room: Room::default(),
     };
     let ids: Vec<ComponentId> = merging.neighbours.keys().copied().collect();
     ids.iter().for_each(|&id| merging.consider(pool, id, |other| other < id));
     let mut n_merges = 0;
-    while let Some(Candidate { ids: (a, b), versions, .. }) = merging.queue.pop() {
+    while n_merges < limit.n_merges
+        && let Some(Candidate { ids: (a, b), versions, .. }) = merging.queue.pop()
+    {
         if (merging.versions.of(a), merging.versions.of(b)) != versions
             || pool.total(a).is_none()
             || pool.total(b).is_none()
@@ -92,8 +125,11 @@ struct Merging<'a> {
     ratio: MergeRatio<'a>,
     apart: HashSet<(ComponentId, ComponentId)>,
     neighbours: BTreeMap<ComponentId, Vec<ComponentId>>,
+    entropy: &'a mut LabelEntropy,
     versions: Versions,
     queue: BinaryHeap<Candidate>,
+    /// Pairs below are not looked at.
+    floor: f64,
     room: Room,
 }
 
@@ -115,15 +151,15 @@ impl Merging<'_> {
     /// Looks at a component's pairs.
     fn consider(&mut self, pool: &Pool, id: ComponentId, wanted: impl Fn(ComponentId) -> bool) {
         let Some(total) = pool.total(id) else { return };
-        let Self { ratio, apart, neighbours, versions, queue, room } = self;
+        let Self { ratio, apart, neighbours, entropy, versions, queue, floor, room } = self;
         ratio.with_spread(total, room, |total| {
             for &other in &neighbours[&id] {
                 if !wanted(other) || apart.contains(&(id, other)) {
                     continue;
                 }
                 let Some(set) = pool.total(other) else { continue };
-                let log_ratio = ratio.log(total, set);
-                if log_ratio > 0.0 {
+                let log_ratio = ratio.log(total, set) + entropy.of_pair(id, other);
+                if log_ratio > *floor {
                     let versions = (versions.of(id), versions.of(other));
                     queue.push(Candidate { log_ratio, ids: (id, other), versions });
                 }
@@ -135,6 +171,7 @@ impl Merging<'_> {
     fn join(&mut self, kept: ComponentId, gone: ComponentId) {
         self.versions.rise(kept);
         self.versions.rise(gone);
+        self.entropy.join(kept, gone);
         let more = self.neighbours.remove(&gone).unwrap_or_default();
         for &other in &more {
             if let Some(list) = self.neighbours.get_mut(&other) {
@@ -155,17 +192,24 @@ impl Merging<'_> {
     }
 }
 
-/// For each component those it may be merged with. If a has b, b has a.
-fn neighbours(pool: &Pool, family: &dyn Conjugate) -> BTreeMap<ComponentId, Vec<ComponentId>> {
-    let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();
+/// For each component those it may be merged with: those near it and those that overlap with it. If a has b, b has a.
+fn neighbours(
+    pool: &Pool,
+    entropy: &LabelEntropy,
+    family: &dyn Conjugate,
+) -> BTreeMap<ComponentId, Vec<ComponentId>> {
+    let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).filter(|id| entropy.knows(*id)).collect();
     if ids.len() <= ALL_PAIRS {
         let others = |&id: &ComponentId| (id, ids.iter().copied().filter(|other| *other != id).collect());
         return ids.iter().map(others).collect();
     }
-    let sketches = Sketches::of(pool.live().map(|(_, total)| family.sketch(&total.stats)));
+    let totals = ids.iter().map(|id| pool.total(*id).expect("it is alive"));
+    let sketches = Sketches::of(totals.map(|total| family.sketch(&total.stats)));
     let mut lists: Vec<Vec<usize>> = vec![Vec::new(); ids.len()];
     for ix in 0..sketches.len() {
-        for other in sketches.nearest(sketches.point(ix), NEAREST, Some(ix)) {
+        let near = sketches.nearest(sketches.point(ix), NEAREST, Some(ix));
+        let overlapping = entropy.overlapping(ids[ix]).filter_map(|other| ids.binary_search(&other).ok());
+        for other in near.into_iter().chain(overlapping) {
             lists[ix].push(other);
             lists[other].push(ix);
         }

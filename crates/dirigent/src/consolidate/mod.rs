@@ -4,6 +4,7 @@
 //! [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`] decide which pieces belong together: they change owners, never statistics.
 
 mod by_words;
+mod entropy;
 pub mod hungarian;
 pub mod merges;
 mod pair_table;
@@ -17,6 +18,7 @@ pub mod splits;
 #[cfg(test)]
 mod timing;
 
+pub use entropy::LabelEntropy;
 pub use pool::{ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
 pub(crate) use pool::{PoolMemory, fits};
 pub use ratio::{MergeRatio, Weighed, log_merge_ratio};

@@ -1,11 +1,11 @@
-//! Splits: beyond the paper. A component is split into its halves with probability min(1, 1/ρ(left, right)).
+//! Splits: beyond the paper. A component is split into its halves with log-probability min(0, −log ρ(left, right) − L(left, right)).
 //!
 //! Every component keeps halves for a *trial* of a few cycles, longer as long as ρ falls. A trial that leads to nothing is followed by a rest, each
 //! longer than the one before, and then by new halves from another cut: a settled component costs next to nothing, and one that has
 //! changed is tried again at once, because a merge begins anew.
 
 use super::progressive::ConsolidateInfo;
-use super::{ComponentId, MergeRatio, PieceKey, Pool, ShardId, Trial};
+use super::{ComponentId, LabelEntropy, MergeRatio, PieceKey, Pool, ShardId, Trial};
 use crate::family::Conjugate;
 use crate::halves::Half;
 use crate::rng::Stream;
@@ -66,10 +66,10 @@ pub fn place(pool: &mut Pool, shard: ShardId, family: &dyn Conjugate, alpha: f64
     }
 }
 
-/// Proposes to split every component that can be. The pairs that came of it are returned.
+/// Proposes to split every component that can be, with log-probability min(0, −log ρ − L) of its halves. The pairs that came of it are returned.
 ///
 /// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, splits};
+/// use dirigent::consolidate::{LabelEntropy, PieceKey, PieceName, Pool, splits};
 /// use dirigent::family::GaussianFixed;
 /// use dirigent::halves::Half;
 /// use dirigent::rng::{Role, Seed};
@@ -87,12 +87,13 @@ pub fn place(pool: &mut Pool, shard: ShardId, family: &dyn Conjugate, alpha: f64
 /// pool.settle(&family);
 ///
 /// // the halves are far apart
-/// let pairs = splits::propose(&mut pool, &family, 1.0, &mut rng);
+/// let pairs = splits::propose(&mut pool, &LabelEntropy::default(), &family, 1.0, &mut rng);
 /// assert_eq!(pairs.len(), 1);
 /// assert!(!pool.has(owner) && pool.has(pairs[0].0) && pool.has(pairs[0].1));
 /// ```
 pub fn propose(
     pool: &mut Pool,
+    entropy: &LabelEntropy,
     family: &dyn Conjugate,
     alpha: f64,
     rng: &mut Stream,
@@ -102,7 +103,7 @@ pub fn propose(
     let mut children = Vec::new();
     for id in ids {
         let [Some(left), Some(right)] = pool.half_totals(id) else { continue };
-        if libm::log(rng.uniform_positive()) < -ratio.log(left, right) {
+        if libm::log(rng.uniform_positive()) < -ratio.log(left, right) - entropy.of_halves(id) {
             children.push(pool.split_into_halves(id, family));
         }
     }
@@ -112,7 +113,7 @@ pub fn propose(
 /// Lets a cycle pass: trials that get nowhere end in a rest, rests end in a new trial.
 ///
 /// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, splits};
+/// use dirigent::consolidate::{LabelEntropy, PieceKey, PieceName, Pool, splits};
 /// use dirigent::family::GaussianFixed;
 /// use dirigent::stats::{Stats, Sums};
 ///
@@ -125,17 +126,17 @@ pub fn propose(
 ///
 /// // a component whose trial leads to nothing rests
 /// for _cycle in 0..3 {
-///     splits::age(&mut pool, &family, 1.0);
+///     splits::age(&mut pool, &LabelEntropy::default(), &family, 1.0);
 /// }
 /// assert_eq!((pool.trial(owner).is_on, pool.trial(owner).n_failures), (false, 1));
 /// ```
-pub fn age(pool: &mut Pool, family: &dyn Conjugate, alpha: f64) {
+pub fn age(pool: &mut Pool, entropy: &LabelEntropy, family: &dyn Conjugate, alpha: f64) {
     let ratio = MergeRatio::new(family, alpha);
     let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();
     let longest_rest = longest_rest(ids.len());
     for id in ids {
         let log_ratio = match pool.half_totals(id) {
-            [Some(left), Some(right)] => Some(ratio.log(left, right)),
+            [Some(left), Some(right)] => Some(ratio.log(left, right) + entropy.of_halves(id)),
             _ => None,
         };
         pool.set_trial(id, after_a_cycle(pool.trial(id), log_ratio, longest_rest));

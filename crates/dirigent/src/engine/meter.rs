@@ -105,6 +105,7 @@ impl Meter {
             sweep_seconds: window.worker_seconds.iter().copied().fold(0.0, f64::max),
             coordinator_seconds: window.coordinator_seconds,
             log_joint: report.log_joint,
+            log_evidence: report.log_evidence,
             k: report.k,
             alpha: report.alpha,
             vi: None,

@@ -10,7 +10,7 @@ use super::slice::{self, SlicePush, SliceReply};
 use super::slice_move::{self, SliceSides};
 use super::subc::{self, SubcPush, SubcReply};
 use super::wire::{HalvesList, PartsList, StatsList};
-use super::{Decoded, Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told, require};
+use super::{Decoded, Hello, Joining, Overlap, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told, require};
 use crate::consolidate::ComponentId;
 use crate::error::Result;
 use crate::node::{Address, Frame};
@@ -62,6 +62,7 @@ struct PushBody {
     births: StatsList,
     moved: u64,
     sum_log_base: Option<f64>,
+    overlap: Overlap,
 }
 
 /// A snapshot on the wire.
@@ -119,6 +120,7 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
                 births,
                 moved: push.moved,
                 sum_log_base: push.sum_log_base,
+                overlap: push.overlap.clone(),
             };
             frame(stamp, Kind::Push, &body, has_counts)
         }
@@ -209,6 +211,7 @@ fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<Push> {
         births: body.birth_numbers.into_iter().zip(births).collect(),
         moved: body.moved,
         sum_log_base: body.sum_log_base,
+        overlap: body.overlap,
     })
 }
 
@@ -304,6 +307,7 @@ mod tests {
             sweeps_per_cycle: 1,
             is_in_step: true,
             shows_labels: true,
+            counts_overlaps: true,
             n_rows: 2,
         };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };

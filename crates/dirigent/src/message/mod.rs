@@ -67,6 +67,8 @@ pub struct Plan {
     pub is_in_step: bool,
     /// Whether workers show their labels to the driver after every cycle.
     pub shows_labels: bool,
+    /// Whether workers count how far components overlap.
+    pub counts_overlaps: bool,
     /// The number of rows of all workers together.
     pub n_rows: u64,
 }
@@ -93,6 +95,27 @@ pub struct Push {
     pub moved: u64,
     /// Σ log h(x) over the rows that take part, where more do than before.
     pub sum_log_base: Option<f64>,
+    /// How far components overlapped in the sweep, where that decides about splits and merges.
+    pub overlap: Overlap,
+}
+
+/// How far components overlap on one worker: L of pairs and of halves, sums of log-probabilities over its rows (`sweep/overlaps.rs`).
+///
+/// ```
+/// use dirigent::message::Overlap;
+///
+/// // a worker whose rows are all certain, or one that has not swept
+/// let none = Overlap::default();
+/// assert!(none.pairs.is_empty() && none.halves.is_empty() && none.log_certainty == 0.0);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Overlap {
+    /// Pairs of components with rows that could be in either.
+    pub pairs: Vec<(ComponentId, ComponentId, f32)>,
+    /// Components with halves that rows could be in either of.
+    pub halves: Vec<(ComponentId, f32)>,
+    /// Σ log of the probability of each row's component among all.
+    pub log_certainty: f64,
 }
 
 /// What a worker that joins says beside its contributions.

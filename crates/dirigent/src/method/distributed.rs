@@ -116,6 +116,10 @@ pub struct DistributedOptions {
     pub engine: Engine,
     /// Labels to begin with, one a row.
     pub start: Option<Vec<u32>>,
+    /// Whether a run without such labels begins with small cells that are merged, instead of rows that are seated one after another.
+    pub has_fine_start: bool,
+    /// The components of cells, where they have been found already.
+    pub components: Option<crate::method::start::Start>,
     /// What draws are states of.
     pub draws_from: DrawsFrom,
     /// Seconds on the engine's clock after which the run ends, at the border of a cycle.

@@ -25,6 +25,7 @@ pub mod last_state;
 pub mod pilot;
 pub mod rounds;
 pub mod slice;
+pub mod start;
 pub mod subc;
 
 use self::av::AvOptions;
@@ -36,6 +37,7 @@ use crate::error::Result;
 use crate::halves::Half;
 use crate::model::{Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
+use crate::rng::Seed;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -217,6 +219,33 @@ impl MethodOptions {
 }
 
 /// Up to so many rows are few: a mode says little there, and a search through many states costs little.
+/// The same options with labels to begin with, where the run is to begin with cells.
+fn with_fine_start(
+    rows: &Shard,
+    model: &Model,
+    distributed: &DistributedOptions,
+    options: &MethodOptions,
+) -> Result<Option<DistributedOptions>> {
+    if !distributed.has_fine_start || distributed.start.is_some() {
+        return Ok(None);
+    }
+    let n_threads = match distributed.engine {
+        Engine::Threads(n_threads) => n_threads,
+        _ => 1,
+    };
+    let (kernel, shards) = (options.kernel(), options.shards(rows));
+    let seed = Seed { seed: options.seed(), chain: distributed.coordinator.chain };
+    let start = match &distributed.components {
+        Some(start) if seed.chain == 0 => start.clone(),
+        _ => {
+            let survey = Survey::of_all(&shards);
+            start::of_model(rows, &distributed.coordinator.model, &survey, seed, kernel, n_threads)?
+        }
+    };
+    let labels = start.labels(&shards, model, kernel, n_threads);
+    Ok(Some(DistributedOptions { start: Some(labels), ..distributed.clone() }))
+}
+
 const FEW_ROWS: usize = 5000;
 
 /// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. The first four keep the cores of
@@ -262,7 +291,11 @@ pub fn run(
     match options {
         MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
         MethodOptions::Distributed(distributed) => {
-            if let Some(n_sweeps) = finish::exact_sweeps(distributed, rows.n_rows()) {
+            let started = with_fine_start(rows, model, distributed, options)?;
+            let distributed = started.as_ref().unwrap_or(distributed);
+            if let Some(n_sweeps) =
+                finish::exact_sweeps(distributed, rows.n_rows()).filter(|_| !distributed.has_fine_start)
+            {
                 let finished = finish::run_collapsed(rows, model, distributed, n_sweeps, truth, observer)?;
                 return Ok((finished.0, Some(finished.1)));
             }

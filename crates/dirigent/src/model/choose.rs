@@ -11,9 +11,7 @@ pub(crate) const MOST_FULL_COLUMNS: usize = 32;
 /// Up to so many a pilot may find that a full covariance is the better one, with at least so many rows for each column: with fewer, columns that hardly
 /// ever change decide.
 const MOST_RIVAL_COLUMNS: usize = 64;
-const ROWS_A_FULL_COLUMN: u64 = 200;
 /// With fewer rows there are no rivals: such fits end with exact sweeps, in which a width that is a little too narrow shows as a small cluster more.
-const FEWEST_ROWS_FOR_RIVALS: u64 = 5_000;
 /// Columns are of one scale if the standard deviation of none is more than so many times that of another.
 const ONE_SCALE: f64 = 4.0;
 
@@ -149,22 +147,22 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     }
 }
 
-/// What a pilot may try beside the usual covariance, where the user has said nothing of it: one width for all clusters, where columns are of one scale;
-/// full covariances of more columns than is usual, where there are rows enough to learn them from.
+/// The other covariances that compete with the usual one, where the user leaves all of it open.
 pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
     let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
     let is_gaussian = family(options, survey).is_ok_and(|(family, _)| family == FamilyName::Gaussian);
-    let are_few = survey.n_rows < FEWEST_ROWS_FOR_RIVALS;
-    if are_few || !is_open || !is_gaussian || missing(survey).next().is_some() {
+    if !is_open || !is_gaussian || missing(survey).next().is_some() {
         return Vec::new();
     }
-    let n_columns = survey.n_columns;
-    let may_be_full = n_columns > MOST_FULL_COLUMNS
-        && n_columns <= MOST_RIVAL_COLUMNS
-        && survey.n_rows >= ROWS_A_FULL_COLUMN * n_columns as u64;
-    let rivals = [(Covariance::Fixed, is_of_one_scale(survey)), (Covariance::Full, may_be_full)];
+    let usual = covariance(options, survey).0;
+    let competes = |covariance: &Covariance| match covariance {
+        _ if *covariance == usual => false,
+        Covariance::Fixed => is_of_one_scale(survey),
+        Covariance::Diagonal => true,
+        Covariance::Full => survey.n_columns <= MOST_RIVAL_COLUMNS,
+    };
     let with = |covariance| ModelOptions { covariance: Some(covariance), ..options.clone() };
-    rivals.into_iter().filter(|(_, competes)| *competes).map(|(covariance, _)| with(covariance)).collect()
+    [Covariance::Fixed, Covariance::Diagonal, Covariance::Full].into_iter().filter(competes).map(with).collect()
 }
 
 fn is_of_one_scale(survey: &Survey) -> bool {

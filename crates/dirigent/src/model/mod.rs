@@ -10,8 +10,9 @@ mod options;
 pub(crate) mod priors;
 #[cfg(test)]
 mod tests;
-pub(crate) mod widths;
+mod widths;
 
+pub(crate) use widths::WidthSearch;
 pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions, Width};
 
 use serde::{Deserialize, Serialize};

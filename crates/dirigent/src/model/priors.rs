@@ -29,7 +29,7 @@ const SHAPE: f64 = 1.0;
 const SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.7];
 /// ν₀ − D − 2 as a share of the columns.
 const STRENGTHS: [f64; 5] = [0.0, 0.125, 0.25, 0.5, 1.0];
-const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+pub(crate) const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// τ in units of the usual one.
 const CONCENTRATIONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
 /// Shares of the variance that clusters of one width may have: the widest, each in units of the one before, and how many.
@@ -263,10 +263,19 @@ const WHY_PRIOR_ROWS: &str =
 /// The share of a column's variance that a cluster is expected to have.
 fn share(options: &ModelOptions, column_ix: usize) -> f64 {
     options.width.as_ref().map_or(SHARE, |width| match width.columns.get(column_ix) {
-        // under narrower ones two clusters along a line were not told apart by one seed of four
-        Some(times) => (width.share * times).max(SHARES[0]),
+        Some(times) => width.share * times,
         None => width.share,
     })
+}
+
+/// Whether how wide clusters are is left open, in a family that has a width.
+pub(crate) fn is_width_open(model: &Model, options: &ModelOptions) -> bool {
+    !candidates(model, options).is_empty()
+}
+
+/// The ν₀ that are tried with so many columns.
+pub(crate) fn strengths(n_columns: usize) -> [f64; 5] {
+    STRENGTHS.map(|strength| n_columns as f64 + STRENGTH + strength * n_columns as f64)
 }
 
 /// κ₀ of so many columns.
@@ -287,8 +296,7 @@ pub(crate) fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOpti
     };
     match model {
         Model::GaussianFull(family) if !gives(&["nu0", "psi0"]) => {
-            let n_columns = family.offset.len() as f64;
-            widths(&STRENGTHS.map(|strength| n_columns + STRENGTH + strength * n_columns))
+            widths(&strengths(family.offset.len()))
         }
         Model::Columns(family) if has_normals(family) && !gives(&["a0", "b0"]) => widths(&SHAPES),
         Model::GaussianFixed(family) if !gives(&["sigma", "sigma0"]) => {

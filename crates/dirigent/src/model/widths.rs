@@ -1,80 +1,183 @@
-//! How wide clusters are in each column, from components that a pilot has found.
+//! How wide clusters are in each column: a prior's widths, searched for along with the components.
 //!
 //! Some columns tell clusters apart and are narrow within them, others do not and are as wide there as in all the data. A prior that expects the same share of the
-//! variance everywhere is wrong for both. It matters where rows are few: a component of many knows its own width.
+//! variance everywhere is wrong for both. So widths are those that a labelling has within its components, times a factor; the factor and how surely it is meant are
+//! moved step by step to where the components are most probable.
 
-use super::{Model, ModelOptions, Width};
+use super::{Model, ModelOptions, Width, priors};
+use crate::error::Result;
+use crate::family::log_joint;
+use crate::rows::{Row, Shard};
 use crate::stats::Stats;
+use crate::survey::Survey;
+use crate::sweep::reference_sampler;
 
-/// Candidates have shares about a half. With so many times the width that was found, a half of it is just that.
-const TIMES: f64 = 2.0;
+/// The narrowest that a cluster is expected to be, as a part of the data's variance.
+const NARROWEST: f64 = 1e-8;
+/// Factors are powers of these: of variances, of the σ of clusters of one width, of concentrations.
+const VARIANCES: f64 = 2.0;
+const FIXED: f64 = 1.15;
+const CONCENTRATIONS: f64 = 1.414;
+/// Steps that the factor may go from where it began.
+const FARTHEST: i32 = 16;
+/// Steps that are made for one labelling, at most.
+const STEPS: usize = 4;
 
-/// Candidates that differ from these in nothing but the widths of columns, which are those of the components; none where there is nothing to learn.
-pub(crate) fn candidates(usual: &[ModelOptions], model: &Model, components: &[Stats]) -> Vec<ModelOptions> {
-    let Model::GaussianFull(_) = model else { return Vec::new() };
-    // a single component is as wide as the data in all columns
-    if components.len() < 2 {
+/// Where the search is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Place {
+    strength: usize,
+    factor: i32,
+    /// Whether all columns have the same share of their variance.
+    is_alike: bool,
+    /// Whether component means spread as the data do, however narrow components are.
+    has_wide_means: bool,
+}
+
+/// A prior whose widths follow the components.
+#[derive(Debug, Clone)]
+pub(crate) struct WidthSearch {
+    asked: ModelOptions,
+    usual: Model,
+    is_open: bool,
+    place: Place,
+}
+
+impl WidthSearch {
+    pub(crate) fn new(asked: &ModelOptions, usual: &Model) -> Self {
+        let is_open = priors::is_width_open(usual, asked);
+        Self { asked: asked.clone(), usual: usual.clone(), is_open, place: Place::default() }
+    }
+
+    /// The prior for a labelling, as sure as the search has it.
+    pub(crate) fn options(&self, parts: &[Shard], labels: &[Vec<u32>], survey: &Survey) -> ModelOptions {
+        self.at(self.place, &within(parts, labels, survey), survey)
+    }
+
+    /// Moves to a better place for a labelling and its components; the prior there.
+    pub(crate) fn improve(&mut self, parts: &[Shard], labels: &[Vec<u32>], components: &[Stats], survey: &Survey) -> Result<ModelOptions> {
+        if !self.is_open {
+            return Ok(self.asked.clone());
+        }
+        let shares = within(parts, labels, survey);
+        let live: Vec<&Stats> = components.iter().filter(|stats| stats.count > 0).collect();
+        let log_joint_at = |place: Place| -> Result<f64> {
+            let model = Model::resolve(&self.at(place, &shares, survey), survey)?;
+            let log_base = parts.iter().map(|part| reference_sampler(&model, part.clone()).sum_log_base()).sum();
+            Ok(log_joint(model.conjugate(), live.iter().copied(), 1.0, log_base))
+        };
+        let (mut place, mut highest) = (self.place, log_joint_at(self.place)?);
+        for _ in 0..STEPS {
+            let before = place;
+            for neighbour in self.neighbours(before) {
+                let log_joint = log_joint_at(neighbour)?;
+                if log_joint > highest {
+                    (place, highest) = (neighbour, log_joint);
+                }
+            }
+            if place == before {
+                break;
+            }
+        }
+        self.place = place;
+        Ok(self.at(place, &shares, survey))
+    }
+
+    fn neighbours(&self, place: Place) -> Vec<Place> {
+        let factors = [-1, 1].map(|step| Place { factor: (place.factor + step).clamp(-FARTHEST, FARTHEST), ..place });
+        let mut neighbours = factors.to_vec();
+        if self.n_strengths() > 0 {
+            let strengths = [place.strength.saturating_sub(1), (place.strength + 1).min(self.n_strengths() - 1)];
+            neighbours.extend(strengths.map(|strength| Place { strength, ..place }));
+            neighbours.push(Place { is_alike: !place.is_alike, ..place });
+            neighbours.push(Place { has_wide_means: !place.has_wide_means, ..place });
+        }
+        neighbours.retain(|neighbour| *neighbour != place);
+        neighbours
+    }
+
+    fn n_strengths(&self) -> usize {
+        match &self.usual {
+            Model::GaussianFull(family) => priors::strengths(family.offset.len()).len(),
+            Model::Columns(_) => priors::SHAPES.len(),
+            _ => 0,
+        }
+    }
+
+    fn at(&self, place: Place, shares: &[f64], survey: &Survey) -> ModelOptions {
+        if !self.is_open {
+            return self.asked.clone();
+        }
+        let times = |base: f64| base.powi(place.factor);
+        match &self.usual {
+            Model::GaussianFixed(_) => with_fixed(&self.asked, shares, times(FIXED), survey),
+            Model::GaussianFull(family) => {
+                self.with_columns(priors::strengths(family.offset.len())[place.strength], place, shares)
+            }
+            Model::Columns(_) => self.with_columns(priors::SHAPES[place.strength], place, shares),
+            Model::VonMisesFisher(family) => {
+                let concentration = Some(family.concentration * times(CONCENTRATIONS));
+                ModelOptions { concentration, ..self.asked.clone() }
+            }
+            Model::Multinomial(_) => self.asked.clone(),
+        }
+    }
+
+    fn with_columns(&self, strength: f64, place: Place, shares: &[f64]) -> ModelOptions {
+        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        let columns = if place.is_alike { vec![mean; shares.len()] } else { shares.to_vec() };
+        let share = VARIANCES.powi(place.factor);
+        let prior_rows = self.asked.prior_rows.or(place.has_wide_means.then_some(mean));
+        ModelOptions { prior_rows, width: Some(Width { strength, share, columns }), ..self.asked.clone() }
+    }
+}
+
+/// σ and σ₀ of clusters of one width, which share the data's variance.
+fn with_fixed(options: &ModelOptions, shares: &[f64], times: f64, survey: &Survey) -> ModelOptions {
+    let variances = survey.columns().iter().map(|column| column.squares / column.n.max(1) as f64);
+    let within = variances.clone().zip(shares).map(|(variance, share)| variance * share).sum::<f64>();
+    let (n, total) = (shares.len().max(1) as f64, variances.sum::<f64>());
+    let total = if total > 0.0 { total } else { n };
+    let within = (within * times * times).clamp(NARROWEST * total, 0.95 * total);
+    let noise_sd = Some((within / n).sqrt());
+    let mean_sd = Some(((total - within) / n).sqrt());
+    ModelOptions { noise_sd, mean_sd, ..options.clone() }
+}
+
+/// The share of each column's variance that is within the sets of a labelling; none for counts.
+fn within(parts: &[Shard], labels: &[Vec<u32>], survey: &Survey) -> Vec<f64> {
+    if parts.iter().any(Shard::is_counts) {
         return Vec::new();
     }
-    let columns = within(components, model.n_columns());
-    let with_columns = |candidate: &ModelOptions| {
-        let width = candidate.width.clone().map(|width| Width { columns: columns.clone(), ..width });
-        ModelOptions { width, ..candidate.clone() }
-    };
-    usual.iter().map(with_columns).collect()
-}
-
-/// The variance of each column within components of full covariances, in units of that of the data.
-fn within(components: &[Stats], n_columns: usize) -> Vec<f64> {
-    let n_rows: f64 = components.iter().map(|stats| stats.count as f64).sum();
-    let mut on_diagonal = n_columns;
-    let of_column = |column_ix: usize| {
-        let square_at = on_diagonal;
-        on_diagonal += n_columns - column_ix;
-        let scatter = |stats: &Stats| {
-            let (sum, squares) = (stats.dense()[column_ix], stats.dense()[square_at]);
-            (squares - sum * sum / stats.count as f64).max(0.0)
-        };
-        TIMES * components.iter().map(scatter).sum::<f64>() / n_rows
-    };
-    (0..n_columns).map(of_column).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::priors;
-    use crate::rows::{Shard, Table};
-    use crate::survey::Survey;
-    use crate::sweep::reference_sampler;
-
-    #[test]
-    fn a_column_that_tells_components_apart_is_narrow_within_them() {
-        // the first column is the component, the second is the same in both
-        let cells = vec![0.0, -1.0, 0.0, 1.0, 4.0, -1.0, 4.0, 1.0];
-        let rows = Shard::of_table(Table::from_f64(2, cells));
-        let options = ModelOptions::default();
-        let model = Model::resolve(&options, &Survey::of(&rows)).unwrap();
-        let mut sampler = reference_sampler(&model, rows.clone());
-        sampler.load(&vec![model.conjugate().empty_stats(); 2]);
-        sampler.set_labels(vec![0, 0, 1, 1]);
-        let usual = priors::candidates(&model, &options);
-        let found = candidates(&usual, &model, &sampler.contributions());
-        assert_eq!(found.len(), usual.len());
-        let width = found[0].width.as_ref().unwrap();
-        assert_eq!(width.columns, [0.0, TIMES]);
-        let Model::GaussianFull(family) = Model::resolve(&found[0], &Survey::of(&rows)).unwrap() else {
-            panic!("it is still full")
-        };
-        // a share of a tenth of the data's variance, which is the least, and one of twice the width found
-        assert_eq!(family.prior_scale, [0.1, 0.0, 0.2]);
+    let n_columns = survey.n_columns;
+    let n_sets = labels.iter().flatten().max().map_or(0, |largest| *largest as usize + 1);
+    // about the means of the data, so that nothing cancels
+    let mut sums = vec![[0.0f64; 3]; n_sets * n_columns];
+    for (part, labels) in parts.iter().zip(labels) {
+        for (row, &label) in part.rows().zip(labels) {
+            let of_set = &mut sums[label as usize * n_columns..][..n_columns];
+            let mut add = |column_ix: usize, x: f64| {
+                let (sums, x) = (&mut of_set[column_ix], x - survey.columns()[column_ix].mean);
+                if x.is_finite() {
+                    *sums = [sums[0] + 1.0, sums[1] + x, sums[2] + x * x];
+                }
+            };
+            match row {
+                Row::F64(cells) => cells.iter().enumerate().for_each(|(ix, x)| add(ix, *x)),
+                Row::F32(cells) => cells.iter().enumerate().for_each(|(ix, x)| add(ix, f64::from(*x))),
+                Row::Counts(_) => {}
+            }
+        }
     }
-
-    #[test]
-    fn one_component_says_nothing_of_widths() {
-        let rows = Shard::of_table(Table::from_f64(2, vec![0.5, 1.0, 2.0, 3.5]));
-        let model = Model::resolve(&ModelOptions::default(), &Survey::of(&rows)).unwrap();
-        let usual = priors::candidates(&model, &ModelOptions::default());
-        assert!(candidates(&usual, &model, &[model.conjugate().empty_stats()]).is_empty());
-    }
+    let share = |column_ix: usize| {
+        let (mut n, mut within, mut total) = (0.0, 0.0, [0.0; 2]);
+        for [count, sum, squares] in sums.iter().skip(column_ix).step_by(n_columns).filter(|[count, ..]| *count > 0.0) {
+            n += count;
+            within += (squares - sum * sum / count).max(0.0);
+            total = [total[0] + sum, total[1] + squares];
+        }
+        let total = total[1] - total[0] * total[0] / f64::max(n, 1.0);
+        if total > 0.0 { (within / total).clamp(NARROWEST, 1.0) } else { 1.0 }
+    };
+    (0..n_columns).map(share).collect()
 }

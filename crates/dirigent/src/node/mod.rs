@@ -148,6 +148,8 @@ pub struct CycleReport {
     pub cycle: u64,
     /// The log-joint of the state.
     pub log_joint: f64,
+    /// The log-joint before splits and merges, and the entropy of the labels: an estimate of the evidence, where it is counted.
+    pub log_evidence: Option<f64>,
     /// Rows that take part.
     pub n_rows: u64,
     /// Components with rows.

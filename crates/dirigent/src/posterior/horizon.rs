@@ -132,6 +132,12 @@ impl Horizon {
         self.foresee(cycle, is_stationary);
     }
 
+    /// The same for a search by splits and merges: `is_tried` says whether nearly all components have been tried for a split.
+    pub fn observe_search(&mut self, cycle: u64, log_evidence: f64, n_rows: u64, is_tried: bool) {
+        let is_over = self.rule.observe_search(log_evidence, n_rows, is_tried);
+        self.foresee(cycle, is_over);
+    }
+
     /// Takes in a cycle that says nothing of the rows to come: only a sample of them took part.
     pub fn pass(&mut self, cycle: u64) {
         self.foresee(cycle, false);

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::draw::{Choice, Draw};
 use super::halves::{LocalHalves, Place, RowHalves};
 use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
+use super::overlaps::{NEGLIGIBLE, Overlaps};
 use super::predict::{self, NewComponent, Prediction};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
 use crate::family::{Conjugate as _, Family};
@@ -101,6 +102,7 @@ pub(crate) struct Batched<S> {
     halves: RowHalves,
     kernel: Kernel,
     buffers: Buffers,
+    overlaps: Overlaps,
     interrupt: Interrupt,
     /// What labels may point at while the scorer holds nothing.
     n_slots_before_rest: usize,
@@ -128,8 +130,8 @@ impl<S: Scorer> Batched<S> {
         let labels = vec![UNASSIGNED; shard.n_rows()];
         let halves = RowHalves::new(labels.len());
         let interrupt = Interrupt::new();
-        let buffers = Buffers::default();
-        Self { scorer, shard, labels, halves, kernel, buffers, interrupt, n_slots_before_rest: 0 }
+        let (buffers, overlaps) = (Buffers::default(), Overlaps::default());
+        Self { scorer, shard, labels, halves, kernel, buffers, overlaps, interrupt, n_slots_before_rest: 0 }
     }
 
     fn n_slots(&self) -> usize {
@@ -249,7 +251,8 @@ impl<S: Scorer> Task for Sweep<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> SweepInfo {
-        let Batched { scorer, shard, labels, halves, buffers, interrupt, .. } = self.sampler;
+        let Batched { scorer, shard, labels, halves, buffers, overlaps, interrupt, .. } = self.sampler;
+        overlaps.clear(buffers.n_loaded);
         let (log_alpha, half_alpha) = (libm::log(self.alpha), 0.5 * self.alpha);
         buffers.free.clear();
         buffers.free.extend((buffers.n_loaded..scorer.counts().len()).rev().filter(|&slot| scorer.counts()[slot] == 0));
@@ -264,10 +267,10 @@ impl<S: Scorer> Task for Sweep<'_, S> {
                 let in_batch = first_row - rows.start;
                 let own = labels[first_row];
                 let label = &mut labels[first_row];
-                take_row::<A, S>(scorer, buffers, in_batch, label, log_alpha, self.rng, &mut info);
+                take_row::<A, S>(scorer, buffers, overlaps, in_batch, label, log_alpha, self.rng, &mut info);
                 if halves.is_on() {
                     let place = Place { row_ix: first_row, in_batch, row: shard.row(first_row) };
-                    halves.place(scorer, place, own, *label, half_alpha, self.rng);
+                    halves.place(scorer, place, own, *label, half_alpha, overlaps, self.rng);
                 }
                 first_row += 1;
             }
@@ -278,9 +281,11 @@ impl<S: Scorer> Task for Sweep<'_, S> {
 
 /// Draws one row's component and moves the row there.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 fn take_row<A: Arithmetic, S: Scorer>(
     scorer: &mut S,
     buffers: &mut Buffers,
+    overlaps: &mut Overlaps,
     in_batch: usize,
     label: &mut u32,
     log_alpha: f64,
@@ -291,7 +296,8 @@ fn take_row<A: Arithmetic, S: Scorer>(
     let (log_weight_own, uniform) = (buffers.refresh(scorer, in_batch, own), rng.uniform());
     let scores = &buffers.scores[in_batch * buffers.n_vectors..(in_batch + 1) * buffers.n_vectors];
     let log_new_at_most = log_alpha + scorer.log_weight_new_at_most(in_batch);
-    if Draw::surely_stays::<A>(scores, log_weight_own, log_new_at_most, uniform) {
+    let others = Draw::others_at_most::<A>(scores, log_weight_own, log_new_at_most);
+    if uniform * (1.0 + others) < 1.0 && (others < NEGLIGIBLE || !overlaps.is_on()) {
         return;
     }
     let log_weight_new = log_alpha + scorer.log_weight_new(in_batch);
@@ -300,6 +306,9 @@ fn take_row<A: Arithmetic, S: Scorer>(
         buffers.draw.refine(share, |slot| scorer.log_weight(in_batch, slot));
     }
     let choice = buffers.draw.pick(uniform);
+    if overlaps.is_on() {
+        buffers.draw.count_overlaps(choice, own, overlaps);
+    }
     if choice == Choice::Own {
         return;
     }
@@ -448,6 +457,14 @@ impl<S: Scorer> Sampler for Batched<S> {
 
     fn set_interrupt(&mut self, interrupt: Interrupt) {
         self.interrupt = interrupt;
+    }
+
+    fn count_overlaps(&mut self, is_on: bool) {
+        self.overlaps.switch(is_on);
+    }
+
+    fn overlaps(&self) -> &Overlaps {
+        &self.overlaps
     }
 
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {

@@ -4,7 +4,9 @@
 //! nothing else is looked at. The others are passed lane by lane: first the lane is found from [`LANES`] sums, then the block
 //! within the lane, then the slot within the block. A new component comes last.
 
+use super::UNASSIGNED;
 use super::kernel::{Arithmetic, LANES, exp, lanes};
+use super::overlaps::{NEGLIGIBLE, Overlaps};
 
 /// Vectors of one block.
 const BLOCK: usize = 8;
@@ -57,11 +59,50 @@ impl Draw {
         log_new: f64,
         uniform: f64,
     ) -> bool {
+        uniform * (1.0 + Self::others_at_most::<A>(log_weights, log_own, log_new)) < 1.0
+    }
+
+    /// A bound of what all others weigh together, in units of the row's own component; infinite for a row without one.
+    #[inline(always)]
+    pub(crate) fn others_at_most<A: Arithmetic>(log_weights: &[[f32; LANES]], log_own: f64, log_new: f64) -> f64 {
+        if log_own == f64::NEG_INFINITY {
+            return f64::INFINITY;
+        }
         // twice what they can weigh: singles are rounded
         let n_others = (2 * (log_weights.len() * LANES + 1)) as f64;
         let largest = f64::from(largest(log_weights)).max(log_new);
-        let others = n_others * f64::from(exp::<A>((largest - log_own) as f32));
-        log_own > f64::NEG_INFINITY && uniform * (1.0 + others) < 1.0
+        n_others * f64::from(exp::<A>((largest - log_own) as f32))
+    }
+
+    /// What was drawn, counted: its probability among all, and how much more each slot of any weight weighs. `own` is the row's slot before.
+    pub(crate) fn count_overlaps(&self, choice: Choice, own: u32, overlaps: &mut Overlaps) {
+        let (slot, weight) = match choice {
+            Choice::Own => (own as usize, self.own),
+            Choice::Slot(slot) => (slot, f64::from(self.weights[slot / LANES][slot % LANES])),
+            // a birth has no overlap that others could know of
+            Choice::New => return overlaps.add_certainty((self.new / self.total).max(f64::MIN_POSITIVE)),
+        };
+        if weight.is_nan() || weight <= 0.0 || !self.total.is_finite() {
+            return;
+        }
+        overlaps.add_certainty((weight / self.total).min(1.0));
+        if choice != Choice::Own && own != UNASSIGNED && self.own > NEGLIGIBLE * weight {
+            overlaps.add_pair(slot, own as usize, self.own / weight);
+        }
+        let threshold = (NEGLIGIBLE * weight) as f32;
+        for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
+            if largest(&self.block_sums[block..=block]) <= threshold {
+                continue;
+            }
+            for (vector, weights) in weights.iter().enumerate() {
+                for lane in 0..LANES {
+                    let other = (block * BLOCK + vector) * LANES + lane;
+                    if weights[lane] > threshold && other != slot {
+                        overlaps.add_pair(slot, other, f64::from(weights[lane]) / weight);
+                    }
+                }
+            }
+        }
     }
 
     /// Turns log-weights into weights. The row's own slot has no weight among the slots.

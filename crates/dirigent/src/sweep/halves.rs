@@ -4,6 +4,7 @@
 //! (n_half + α/2) · predictive_half, the row taken out, the other workers' halves included.
 
 use super::batch::Scorer;
+use super::overlaps::Overlaps;
 use crate::family::Family;
 use crate::halves::{Cut, Half};
 use crate::rng::Stream;
@@ -97,6 +98,7 @@ impl RowHalves {
 
     /// Puts a row that was in (`own`, its half) and is in `slot` now into a half of it.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn place<S: Scorer>(
         &mut self,
         scorer: &mut S,
@@ -104,6 +106,7 @@ impl RowHalves {
         own: u32,
         slot: u32,
         half_alpha: f64,
+        overlaps: &mut Overlaps,
         rng: &mut Stream,
     ) {
         let Place { row_ix, in_batch, row } = place;
@@ -120,7 +123,11 @@ impl RowHalves {
             Some(Rule::Cut(cut)) => Some(side(scorer.family(), row, cut, rng)),
             Some(Rule::Draw) => {
                 let taken_out = if leaves { None } else { before };
-                let now = draw_half(scorer, in_batch, slot, taken_out, half_alpha, rng);
+                let odds = odds_of_right(scorer, in_batch, slot, taken_out, half_alpha);
+                let now = draw_half(odds, rng);
+                if overlaps.is_on() {
+                    overlaps.add_half(slot, if now == Half::Left { odds } else { 1.0 / odds });
+                }
                 if taken_out != Some(now) {
                     if let Some(half) = taken_out {
                         scorer.change_half(in_batch, slot, half, -1);
@@ -148,15 +155,7 @@ pub(super) fn side<F: Family>(family: &F, row: Row<'_>, cut: &Cut, rng: &mut Str
 }
 
 #[inline(always)]
-fn draw_half<S: Scorer>(
-    scorer: &S,
-    in_batch: usize,
-    slot: usize,
-    taken_out: Option<Half>,
-    half_alpha: f64,
-    rng: &mut Stream,
-) -> Half {
-    let odds = odds_of_right(scorer, in_batch, slot, taken_out, half_alpha);
+pub(super) fn draw_half(odds: f64, rng: &mut Stream) -> Half {
     // so much smaller than the smallest number, or so much larger than the largest: both are certain
     if rng.uniform() * (1.0 + odds) < 1.0 { Half::Left } else { Half::Right }
 }

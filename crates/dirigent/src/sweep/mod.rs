@@ -25,6 +25,7 @@ mod length_table;
 mod log_base;
 mod multinomial;
 mod multinomial_halves;
+mod overlaps;
 mod predict;
 pub mod reference;
 mod rising;
@@ -45,6 +46,7 @@ mod words;
 
 pub use halves::LocalHalves;
 pub use kernel::Kernel;
+pub use overlaps::Overlaps;
 pub use predict::Prediction;
 
 use batch::Batched;
@@ -174,6 +176,12 @@ pub trait Sampler: Send {
     /// Loads the local version: slot k holds everything that is known of component k, this shard's rows included. A loaded slot
     /// keeps its component until the next load: births take other slots, even when it has lost all its rows.
     fn load(&mut self, components: &[Stats]);
+
+    /// Whether sweeps count how far components overlap. Labels do not depend on it.
+    fn count_overlaps(&mut self, is_on: bool);
+
+    /// How far components overlapped in the last sweep, if that was counted.
+    fn overlaps(&self) -> &Overlaps;
 
     /// Gives back the memory of the local version, which is of no use until the next load: many workers of one process need not all hold theirs.
     fn rest(&mut self) {}

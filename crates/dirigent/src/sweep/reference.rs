@@ -1,6 +1,7 @@
 //! The slow twin: collapsed Gibbs as the paper writes it, in double precision, for any family.
 
-use super::halves::{LocalHalves, side};
+use super::halves::{LocalHalves, draw_half, side};
+use super::overlaps::Overlaps;
 use super::{Assignment, Prediction, Sampler, SweepInfo, UNASSIGNED};
 use crate::family::Family;
 use crate::halves::Half;
@@ -37,6 +38,7 @@ pub struct Reference<F> {
     halves: Vec<LocalHalves>,
     /// Slots that were loaded keep their component, even if it loses all its rows.
     n_loaded: usize,
+    overlaps: Overlaps,
     interrupt: Interrupt,
 }
 
@@ -53,6 +55,7 @@ impl<F: Family> Reference<F> {
             half_labels,
             halves: Vec::new(),
             n_loaded: 0,
+            overlaps: Overlaps::default(),
             interrupt: Interrupt::new(),
         }
     }
@@ -72,6 +75,9 @@ impl<F: Family> Reference<F> {
         }
         conditional(&self.family, row, &self.components, alpha, log_weights);
         let mut choice = rng.categorical(log_weights);
+        if self.overlaps.is_on() {
+            count_overlaps(log_weights, choice, &mut self.overlaps);
+        }
         let born = choice == self.components.len();
         if born {
             // a row that was alone and opens a component again has not moved
@@ -96,11 +102,26 @@ impl<F: Family> Reference<F> {
             Some(LocalHalves::Fresh(cut)) => Some(side(family, row, cut, rng)),
             Some(LocalHalves::Known(halves)) => {
                 let [left, right] = halves.each_ref().map(|stats| log_half_weight(family, row, stats, alpha));
-                let half = if rng.uniform() * (1.0 + libm::exp(right - left)) < 1.0 { Half::Left } else { Half::Right };
+                let odds = libm::exp(right - left);
+                let half = draw_half(odds, rng);
+                if self.overlaps.is_on() {
+                    self.overlaps.add_half(slot, if half == Half::Left { odds } else { 1.0 / odds });
+                }
                 family.add_row(row, &mut halves[half.ix()]);
                 Some(half)
             }
         };
+    }
+}
+
+/// Counts the overlaps of a row's chosen slot with all others; the last weight is that of a new component.
+fn count_overlaps(log_weights: &[f64], choice: usize, overlaps: &mut Overlaps) {
+    overlaps.add_certainty(libm::exp(log_weights[choice] - log_sum_exp(log_weights)));
+    let slots = &log_weights[..log_weights.len() - 1];
+    for (slot, log_weight) in slots.iter().enumerate() {
+        if slot != choice && choice < slots.len() && *log_weight > f64::NEG_INFINITY {
+            overlaps.add_pair(choice, slot, libm::exp(log_weight - log_weights[choice]));
+        }
     }
 }
 
@@ -257,7 +278,16 @@ impl<F: Family + Send> Sampler for Reference<F> {
         self.interrupt = interrupt;
     }
 
+    fn count_overlaps(&mut self, is_on: bool) {
+        self.overlaps.switch(is_on);
+    }
+
+    fn overlaps(&self) -> &Overlaps {
+        &self.overlaps
+    }
+
     fn sweep(&mut self, alpha: f64, rng: &mut Stream) -> SweepInfo {
+        self.overlaps.clear(self.n_loaded);
         let mut log_weights = Vec::new();
         let mut total = SweepInfo::default();
         for row_ix in 0..self.shard.n_rows() {

@@ -11,7 +11,7 @@ mod sample;
 use self::sample::Sample;
 use super::cgs::Outcome;
 use crate::error::Result;
-use crate::model::{Choice, Model, ModelOptions, choose, priors, widths};
+use crate::model::{Choice, Model, ModelOptions, choose, priors};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -209,7 +209,7 @@ impl Contender {
         let mut candidates = self.candidates.clone();
         if sample.is_of_few {
             let model = Model::resolve(&self.best.options, &sample.survey)?;
-            candidates.extend(widths::candidates(&self.candidates, &model, &found.components));
+            let _ = (model, found);
         }
         Ok(candidates)
     }

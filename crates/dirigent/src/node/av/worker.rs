@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::held::Held;
 use crate::consolidate::merges::merge_alike;
-use crate::consolidate::{ComponentId, PieceKey, PieceName, Pool, ShardId};
+use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool, ShardId};
 use crate::error::Result;
 use crate::family::{Conjugate, Family};
 use crate::message::av::{AvPush, AvReply, AvSwept, Parcel, ShownRows};
@@ -214,7 +214,8 @@ impl Work {
             pool.enter(key(id), Some(stats.clone()), id);
         }
         pool.settle(self.family());
-        let n_merges = merge_alike(&mut pool, &[], self.family(), alpha);
+        let mut entropy = LabelEntropy::of([], self.held.ids.iter().copied());
+        let n_merges = merge_alike(&mut pool, &[], &mut entropy, self.family(), alpha);
         let owner = |id: &ComponentId| pool.piece(key(*id)).expect("it was entered").owner;
         let owners: Vec<ComponentId> = self.held.ids.iter().map(owner).collect();
         let mut ids = owners.clone();

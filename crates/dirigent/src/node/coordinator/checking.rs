@@ -3,7 +3,7 @@
 use super::{Coordinator, family_of};
 use crate::consolidate::{ComponentId, PieceKey, PieceName};
 use crate::halves::{Half, Part};
-use crate::message::{Decoded, Push, Stamp, require};
+use crate::message::{Decoded, Overlap, Push, Stamp, require};
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
 
 impl Coordinator {
@@ -19,6 +19,7 @@ impl Coordinator {
         }
         require(!push.sum_log_base.is_some_and(f64::is_nan), "a base measure that is none")?;
         check_count(push.moved)?;
+        check_overlap(&push.overlap)?;
         let family = family_of(&self.plan);
         check_stats(push.births.iter().map(|(_, stats)| stats), family)?;
         check_stats(push.contributions.iter().flat_map(|(_, part)| stats_of(part)), family)?;
@@ -78,6 +79,14 @@ impl Coordinator {
         let counts = kept.chain(said.map(|(_, count)| count));
         self.hellos.row_counts().check(stamp.shard, counts.chain(push.births.iter().map(|(_, stats)| stats.count)))
     }
+}
+
+/// Sums of log-probabilities.
+fn check_overlap(overlap: &Overlap) -> Decoded<()> {
+    let log_shares = overlap.pairs.iter().map(|(.., log_share)| log_share);
+    let mut log_shares = log_shares.chain(overlap.halves.iter().map(|(_, log_share)| log_share));
+    let is_sum = |sum: f64| sum <= 0.0 && sum.is_finite();
+    require(log_shares.all(|sum| is_sum(f64::from(*sum))) && is_sum(overlap.log_certainty), "invalid overlaps")
 }
 
 fn stats_of(part: &Part) -> &[crate::stats::Stats] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Consolidation, Coordinator, Member, Schedule, family_of};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{
-    ComponentId, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive, splits,
+    ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive, splits,
 };
 use crate::family::log_joint;
 use crate::halves::{Half, Halves, Part};
@@ -20,6 +20,8 @@ use crate::stats::Stats;
 
 /// Labels that a run begins with are taken as they are up to so many components.
 const MOST_STARTED: usize = 5000;
+/// A search goes on while more than one of so many rows is in a component that has not been tried for a split.
+const UNTRIED: u64 = 10;
 
 impl Coordinator {
     pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
@@ -70,15 +72,18 @@ impl Coordinator {
         let next = self.next_cycle(swept);
         let mut rng = self.stream(next);
         self.consolidate(births, &mut rng);
+        let mut log_evidence = None;
         if self.options.splits {
-            self.split_and_merge(&stamps, next > self.cycle, &mut rng);
+            let entropy = LabelEntropy::of(self.overlaps.values(), self.told.keys().copied());
+            log_evidence = (swept > 0).then(|| self.log_joint() - entropy.log_certainty());
+            self.split_and_merge(&stamps, entropy, next > self.cycle, &mut rng);
         }
         self.has_closed |= swept > 0 && self.is_closing();
         if next > self.cycle {
             let n_closed = self.n_absorbed_at_close + (next - self.cycle) * self.members.len() as u64;
             self.n_absorbed_at_close = n_closed.min(self.n_absorbed);
             self.cycle = next;
-            self.close_cycle(&mut rng, out);
+            self.close_cycle(log_evidence, &mut rng, out);
         }
         self.answer(&stamps, out);
     }
@@ -121,6 +126,7 @@ impl Coordinator {
                 };
                 self.members.insert(shard, member);
             }
+            self.overlaps.insert(shard, push.overlap);
             let member = self.members.get_mut(&shard).expect("it has joined");
             member.sequence = stamp.sequence;
             member.sum_log_base = push.sum_log_base.unwrap_or(member.sum_log_base);
@@ -163,30 +169,53 @@ impl Coordinator {
     }
 
     /// Puts what has come into halves; at the close of a cycle also splits and merges, unless workers rest on the components they know.
-    fn split_and_merge(&mut self, stamps: &[(Stamp, u64)], closes_cycle: bool, rng: &mut Stream) {
+    fn split_and_merge(
+        &mut self,
+        stamps: &[(Stamp, u64)],
+        mut entropy: LabelEntropy,
+        closes_cycle: bool,
+        rng: &mut Stream,
+    ) {
         let is_last = self.is_closing();
         let family = family_of(&self.plan);
         let (pool, alpha) = (&mut self.pool, self.alpha);
         stamps.iter().for_each(|(stamp, _)| splits::place(pool, stamp.shard, family, alpha, rng));
         if closes_cycle && !self.has_closed {
             // what is split at the end would not be swept any more
-            let children = if is_last { Vec::new() } else { splits::propose(pool, family, alpha, rng) };
-            let n_merges = merges::merge_alike(pool, &children, family, alpha);
-            splits::age(pool, family, alpha);
+            let children = if is_last { Vec::new() } else { splits::propose(pool, &entropy, family, alpha, rng) };
+            let n_merges = merges::merge_alike(pool, &children, &mut entropy, family, alpha);
+            splits::age(pool, &entropy, family, alpha);
             self.since_report += splits::info(children.len(), n_merges);
         }
     }
 
+    /// The log-joint of the pool as it is.
+    fn log_joint(&self) -> f64 {
+        let sum_log_base = self.members.values().map(|member| member.sum_log_base).sum();
+        log_joint(family_of(&self.plan), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base)
+    }
+
+    /// Whether components that hold nearly all rows have been tried for a split.
+    fn is_tried(&self, n_rows: u64) -> bool {
+        let untried = self.pool.live().filter(|(id, _)| self.pool.trial(*id).n_failures == 0);
+        let untried = untried.map(|(_, total)| total.stats.count).sum::<i64>() as u64;
+        untried * UNTRIED <= n_rows
+    }
+
     /// Resamples α and reports.
-    fn close_cycle(&mut self, rng: &mut Stream, out: &mut Outbox) {
+    fn close_cycle(&mut self, log_evidence: Option<f64>, rng: &mut Stream, out: &mut Outbox) {
         let k = self.pool.live().count();
         let n_rows = self.pool.live().map(|(_, total)| total.stats.count).sum::<i64>() as u64;
-        let sum_log_base = self.members.values().map(|member| member.sum_log_base).sum();
-        let log_joint =
-            log_joint(family_of(&self.plan), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base);
+        let log_joint = self.log_joint();
         let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
         if self.warm_up.is_over() {
-            self.horizon.observe(self.cycle, log_joint, k);
+            match log_evidence {
+                Some(log_evidence) => {
+                    let is_tried = self.is_tried(n_rows);
+                    self.horizon.observe_search(self.cycle, log_evidence, n_rows, is_tried);
+                }
+                None => self.horizon.observe(self.cycle, log_joint, k),
+            }
         } else {
             self.horizon.pass(self.cycle);
         }
@@ -194,6 +223,7 @@ impl Coordinator {
         out.reports.push(CycleReport {
             cycle: self.cycle,
             log_joint,
+            log_evidence,
             n_rows,
             k,
             alpha: self.alpha,

@@ -21,7 +21,7 @@ use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, decode_between, encode};
-use crate::message::{Decoded, Hello, Plan, Push, Stamp, Told};
+use crate::message::{Decoded, Hello, Overlap, Plan, Push, Stamp, Told};
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
 
@@ -96,6 +96,8 @@ pub struct Coordinator {
     n_absorbed_at_close: u64,
     /// Whether the last common answer has been given; whoever comes later is answered at once.
     has_closed: bool,
+    /// How far components overlapped in the last sweep of each worker.
+    overlaps: BTreeMap<ShardId, Overlap>,
     /// Whom the last answer was sent to.
     released: BTreeSet<ShardId>,
 }
@@ -137,6 +139,7 @@ impl Coordinator {
             n_absorbed_at_idle: 0,
             n_absorbed_at_close: 0,
             has_closed: false,
+            overlaps: BTreeMap::new(),
             released: BTreeSet::new(),
             options,
         }
@@ -295,6 +298,7 @@ impl Coordinator {
         self.gone.insert(shard, self.n_incarnations);
         self.awaited.remove(&shard);
         self.waiting.remove(&shard);
+        self.overlaps.remove(&shard);
         if self.members.remove(&shard).is_some() {
             self.pool.take_out(shard);
             let family = family_of(&self.plan);

@@ -131,6 +131,7 @@ impl CoordinatorOptions {
             sweeps_per_cycle: self.sweeps_per_cycle,
             is_in_step: self.schedule == Schedule::Sync,
             shows_labels: self.shows_labels,
+            counts_overlaps: self.splits,
             n_rows: survey.n_rows,
         })
     }

@@ -72,6 +72,7 @@ impl RoundsCoordinatorOptions {
             sweeps_per_cycle: 1,
             is_in_step: true,
             shows_labels: self.shows_labels,
+            counts_overlaps: false,
             n_rows: survey.n_rows,
         })
     }

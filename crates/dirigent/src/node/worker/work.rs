@@ -7,13 +7,16 @@ use super::own::{Own, Places, own_or};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
 use crate::interrupt::Interrupt;
-use crate::message::{Decoded, Joining, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Told, require};
+use crate::message::{Decoded, Joining, Overlap, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Told, require};
 use crate::node::WarmUp;
 use crate::node::checks::{check_alpha, check_count, check_ids, check_last, check_told};
 use crate::rng::Role;
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::sweep::{LocalHalves, Sampler, UNASSIGNED, sampler};
+
+/// L of a pair, in nats, above which nothing is said of it.
+const LEAST_OVERLAP: f64 = -0.5;
 
 /// What a worker does once it has a plan.
 pub(super) struct Work {
@@ -45,6 +48,7 @@ impl Work {
         let stride = memory.as_ref().map_or(1, |memory| memory.stride);
         let mut sampler = sampler(&plan.model, shard.every(stride), plan.kernel);
         sampler.set_interrupt(interrupt.clone());
+        sampler.count_overlaps(plan.counts_overlaps);
         let mut work = Self {
             shard,
             stride,
@@ -134,6 +138,7 @@ impl Work {
             births: Vec::new(),
             moved,
             sum_log_base: None,
+            overlap: Overlap::default(),
         };
         for (slot, part) in contributions.iter().enumerate() {
             let name = self.names.get(slot).copied();
@@ -159,9 +164,27 @@ impl Work {
                 }
             }
         }
+        if joining.is_none() && self.plan.counts_overlaps {
+            push.overlap = self.overlap();
+        }
         self.pushed = contributions;
         self.sampler.rest();
         push
+    }
+
+    /// How far the components of the last snapshot overlapped in the sweep. Pairs of less than half a nat decide nothing.
+    fn overlap(&self) -> Overlap {
+        let id = |slot: usize| match self.names.get(slot) {
+            Some(PieceName::Component(id)) => Some(*id),
+            _ => None,
+        };
+        let overlaps = self.sampler.overlaps();
+        let pairs = overlaps.pairs().filter(|(.., log_share)| *log_share < LEAST_OVERLAP);
+        let pairs = pairs.filter_map(|(a, b, log_share)| Some((id(a)?, id(b)?, log_share as f32)));
+        let halves = (0..self.names.len()).map(|slot| (slot, overlaps.of_halves(slot)));
+        let halves = halves.filter(|(_, log_share)| *log_share < LEAST_OVERLAP);
+        let halves = halves.filter_map(|(slot, log_share)| Some((id(slot)?, log_share as f32)));
+        Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty: overlaps.log_certainty() }
     }
 
     /// The statistics of the shard's rows by slot.
@@ -242,6 +265,7 @@ impl Work {
         self.stride = stride;
         self.sampler = sampler(&self.plan.model, self.shard.every(stride), self.plan.kernel);
         self.sampler.set_interrupt(self.interrupt.clone());
+        self.sampler.count_overlaps(self.plan.counts_overlaps);
         let n_rows = self.sampler.labels().len();
         let (mut more_labels, mut more_halves) = (vec![UNASSIGNED; n_rows], vec![None; n_rows]);
         more_labels.iter_mut().step_by(times).zip(labels).for_each(|(more, label)| *more = label);

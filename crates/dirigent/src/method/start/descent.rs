@@ -1,0 +1,102 @@
+//! From many small cells down to a single component, and the best of what lies between.
+//!
+//! Cells are merged best-first, a part of them at a time, also where that loses something; in between, sweeps let the components adapt. Each level has an estimate of its
+//! evidence, the log-joint plus the entropy of the labels, and the level with the highest one is what a run begins with. Going all the way down passes the barriers at
+//! which merges that must gain would stop, and the estimate tells how far to go back.
+
+use super::sample::{Labelling, Sample};
+use crate::consolidate::merges::{Limit, merge_best};
+use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool};
+use crate::error::Result;
+use crate::family::log_joint;
+use crate::model::{Model, ModelOptions, WidthSearch};
+use crate::rng::Seed;
+use crate::survey::Survey;
+use crate::sweep::reference_sampler;
+
+/// Sweeps at each level; the first lets rows settle, the last one is estimated.
+const SWEEPS: u64 = 2;
+/// One of so many components is merged at each level.
+const PART: usize = 4;
+
+/// The best level.
+#[derive(Debug, Clone)]
+pub(super) struct Level {
+    pub(super) labelling: Labelling,
+    pub(super) options: ModelOptions,
+    pub(super) model: Model,
+    /// The estimate of the evidence.
+    pub(super) log_evidence: f64,
+}
+
+impl Level {
+    pub(super) fn n_components(&self) -> usize {
+        self.labelling.components.iter().filter(|stats| stats.count > 0).count()
+    }
+}
+
+/// Goes down from cells. The prior follows `widths` from level to level.
+pub(super) fn descend(sample: &Sample, cells: &[u32], widths: &mut WidthSearch, survey: &Survey, seed: Seed) -> Result<Level> {
+    let mut options = widths.options(&sample.parts, &split(cells, sample), survey);
+    let mut model = Model::resolve(&options, survey)?;
+    let mut labelling = sample.label(cells, &model);
+    let mut best: Option<Level> = None;
+    let mut number = 0;
+    loop {
+        let mut entropy = LabelEntropy::default();
+        for _ in 0..SWEEPS {
+            number += 1;
+            entropy = sample.sweep(&mut labelling, &model, number, seed);
+        }
+        options = widths.improve(&sample.parts, &labelling.labels, &labelling.components, survey)?;
+        model = Model::resolve(&options, survey)?;
+        let log_base: f64 =
+            sample.parts.iter().map(|part| reference_sampler(&model, part.clone()).sum_log_base()).sum();
+        let live = labelling.components.iter().filter(|stats| stats.count > 0);
+        let log_evidence = log_joint(model.conjugate(), live.clone(), 1.0, log_base) - entropy.log_certainty();
+        let k = live.count();
+        if std::env::var("DBG").is_ok() {
+            eprintln!("level k {k} evidence {log_evidence:.1} {widths:?}");
+        }
+        if best.as_ref().is_none_or(|best| log_evidence > best.log_evidence) {
+            best = Some(Level { labelling: labelling.clone(), options: options.clone(), model: model.clone(), log_evidence });
+        }
+        if k <= 1 {
+            return Ok(best.expect("there was a level"));
+        }
+        merge(&mut labelling, entropy, k.div_ceil(PART), &model);
+    }
+}
+
+fn split(cells: &[u32], sample: &Sample) -> Vec<Vec<u32>> {
+    let mut first = 0;
+    let of_part = |part: &crate::rows::Shard| {
+        let cells = cells[first..first + part.n_rows()].to_vec();
+        first += part.n_rows();
+        cells
+    };
+    sample.parts.iter().map(of_part).collect()
+}
+
+/// Merges so many pairs, those that gain most or lose least.
+fn merge(labelling: &mut Labelling, mut entropy: LabelEntropy, n_merges: usize, model: &Model) {
+    let family = model.conjugate();
+    let mut pool = Pool::new(0);
+    let key = |slot: usize| PieceKey::whole(0, PieceName::Birth(slot as u64));
+    let id = |slot: usize| ComponentId { epoch: 0, number: slot as u64 + 1 };
+    for (slot, stats) in labelling.components.iter().enumerate().filter(|(_, stats)| stats.count > 0) {
+        pool.enter(key(slot), Some(stats.clone()), id(slot));
+        entropy.know(id(slot));
+    }
+    pool.settle(family);
+    let limit = Limit { floor: f64::NEG_INFINITY, n_merges };
+    merge_best(&mut pool, &[], &mut entropy, limit, family, 1.0);
+    let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();
+    let number = |slot: usize| {
+        let owner = pool.piece(key(slot))?.owner;
+        ids.binary_search(&owner).ok().map(|ix| ix as u32)
+    };
+    let to: Vec<u32> = (0..labelling.components.len()).map(|slot| number(slot).unwrap_or(0)).collect();
+    let components = pool.live().map(|(_, total)| total.stats.clone()).collect();
+    labelling.renumber(&to, components);
+}

@@ -1,0 +1,83 @@
+//! How a run begins: many small cells, merged best-first, and a prior that fits what they show.
+//!
+//! What should be one is seen by comparing two statistics. What should be two is found by halves that drift apart over cycles, if the cut is lucky. So a run begins with
+//! too many: a sample of the rows is partitioned into small cells (`cells.rs`), which are merged down to one component, and the level of the highest evidence is taken
+//! (`descent.rs`). The prior's widths follow on the way, and covariances compete by the density of rows that were left out (`model.rs`).
+
+mod cells;
+mod descent;
+pub mod model;
+mod sample;
+
+use self::cells::{Points, in_parts};
+use self::descent::Level;
+use self::sample::Sample;
+use crate::error::Result;
+use crate::model::{Model, ModelOptions, WidthSearch};
+use crate::rng::{Role, Seed};
+use crate::rows::Shard;
+use crate::stats::Stats;
+use crate::survey::Survey;
+use crate::sweep::{Kernel, sampler};
+
+/// Rows of a sample, at most about twice as many.
+const SAMPLE: usize = 20_000;
+/// Numbers in the statistics of its rows, at most: wide rows cost more.
+const SAMPLE_NUMBERS: usize = 10_000_000;
+/// Rows of a sample for each cell, where there are as many.
+const ROWS_A_CELL: usize = 25;
+/// A cell has at least so many rows on average, where rows are few.
+const FEWEST_ROWS_A_CELL: usize = 8;
+/// Cells of the first attempt, how many times more each further one has, and how many attempts there are.
+const CELLS: usize = 200;
+const MORE_CELLS: usize = 4;
+const ATTEMPTS: u32 = 3;
+
+/// What a run begins with: the components of a sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// Their statistics.
+    pub components: Vec<Stats>,
+}
+
+/// The best level of a descent from cells, which are made finer as long as most of them stay.
+fn find(rows: &Shard, options: &ModelOptions, survey: &Survey, seed: Seed, kernel: Kernel, n_threads: usize) -> Result<(Level, Sample)> {
+    let usual = Model::resolve(options, survey)?;
+    let numbers_a_row = if rows.is_counts() { 1 } else { usual.conjugate().stats_len() };
+    for attempt in 0.. {
+        let wanted = CELLS * MORE_CELLS.pow(attempt);
+        let n_rows = (SAMPLE_NUMBERS / numbers_a_row).min(SAMPLE).max(ROWS_A_CELL * wanted);
+        let sample = Sample::new(rows, n_rows, kernel, n_threads);
+        let n_cells = wanted.min(sample.n_rows() / FEWEST_ROWS_A_CELL).max(1);
+        let cells = Points::of(&sample.parts, &usual, n_threads).cells(n_cells, n_threads, &mut seed.stream(Role::Start, u32::MAX, 0));
+        let mut widths = WidthSearch::new(options, &usual);
+        let best = descent::descend(&sample, &cells, &mut widths, survey, seed)?;
+        if 2 * best.n_components() <= n_cells || n_cells < wanted || attempt + 1 == ATTEMPTS {
+            return Ok((best, sample));
+        }
+    }
+    unreachable!("the last attempt is taken")
+}
+
+/// The components to begin with, where the model is known.
+pub(super) fn of_model(rows: &Shard, options: &ModelOptions, survey: &Survey, seed: Seed, kernel: Kernel, n_threads: usize) -> Result<Start> {
+    let (level, _) = find(rows, options, survey, seed, kernel, n_threads)?;
+    Ok(level.start())
+}
+
+impl Level {
+    fn start(self) -> Start {
+        Start { components: self.labelling.components.into_iter().filter(|stats| stats.count > 0).collect() }
+    }
+}
+
+impl Start {
+    /// The most probable component of every row, shard by shard.
+    pub(super) fn labels(&self, shards: &[Shard], model: &Model, kernel: Kernel, n_threads: usize) -> Vec<u32> {
+        let of_shard = |shard: &Shard| {
+            let assigned = sampler(model, shard.clone(), kernel).assign(&self.components);
+            assigned.into_iter().map(|assignment| assignment.label).collect::<Vec<u32>>()
+        };
+        in_parts(shards.len(), n_threads, |part| part.flat_map(|ix| of_shard(&shards[ix])).collect::<Vec<u32>>()).concat()
+    }
+}
