@@ -21,10 +21,10 @@ pub(crate) struct MethodArgs {
     /// Whether workers wait for one another [default: as the method says]
     #[arg(long)]
     pub(crate) schedule: Option<ScheduleArg>,
-    /// Rows new to a component their worker had no rows in: count by id, or arrive as births [default: births for hung, by-id for the others]
+    /// How rows reach a component in which their worker had none [default: births for hung, by-id for the others]
     #[arg(long)]
     pub(crate) joins: Option<JoinsArg>,
-    /// Alpha of the first cycle: full, or shared, divided by the number of workers [default: shared for hung, full for the others]
+    /// Alpha of the first cycle: full, or shared by the workers [default: shared for hung, full for the others]
     #[arg(long)]
     pub(crate) first_alpha: Option<FirstAlphaArg>,
     /// Sweeps between two exchanges [default: 1]

@@ -1,11 +1,13 @@
 //! Two rules of the authors' program: joins arrive as births, and the first cycle shares α.
 
+use std::collections::HashMap;
+
 use super::splits::restless;
 use super::*;
 use crate::consolidate::PieceName;
 use crate::halves::Part;
-use crate::message::codec::Message;
-use crate::message::{Plan, Push};
+use crate::message::codec::{Message, decode, encode_reply, encode_snapshot};
+use crate::message::{Plan, Push, Told};
 use crate::node::{FirstAlpha, Joins};
 
 /// Three workers whose rows change their component all the time.
@@ -18,6 +20,19 @@ fn bench_of(options: CoordinatorOptions, n_rows: usize) -> Bench {
 fn push_in(bench: &Bench, frame: &Frame) -> Push {
     let Message::Push(push) = bench.decode(frame) else { panic!("workers push") };
     push
+}
+
+/// An answer whose snapshot says everything, as one that comes back from a checkpoint needs it: what is left out was told before.
+fn in_full(bench: &Bench, reply: &Frame, told: &mut HashMap<ComponentId, Told>) -> Frame {
+    let stats_len = bench.coordinator.plan().unwrap().model.conjugate().stats_len();
+    let (stamp, Message::Reply(reply, mut snapshot)) = decode(reply, Some(stats_len)).unwrap() else {
+        panic!("a reply")
+    };
+    for (id, now) in &mut snapshot.components {
+        let now = now.get_or_insert_with(|| told[id].clone());
+        told.insert(*id, now.clone());
+    }
+    encode_reply(stamp, &reply, &encode_snapshot(&snapshot, None))
 }
 
 /// A worker under the other rule that gets the same answer: its push.
@@ -44,11 +59,12 @@ fn rows_that_join_a_component_new_to_their_worker_arrive_as_a_birth() {
     for splits in [false, true] {
         let options = CoordinatorOptions { alpha: Alpha::Fixed(5.0), splits, ..options(3, Schedule::Sync) };
         let mut bench = bench_of(options, 12);
-        let mut n_joins = 0;
+        let (mut n_joins, mut told) = (0, [HashMap::new(), HashMap::new(), HashMap::new()]);
         for _ in 0..30 {
             for shard_id in 0..3 {
                 let reply = bench.take_reply_to(shard_id);
-                let by_births = push_of_twin(&bench, shard_id, Joins::Births, &reply);
+                let in_full = in_full(&bench, &reply, &mut told[shard_id as usize]);
+                let by_births = push_of_twin(&bench, shard_id, Joins::Births, &in_full);
                 bench.reply_to_worker(shard_id, reply);
                 let by_id = push_in(&bench, &bench.pushes.back().unwrap().1);
                 let pieces = bench.coordinator.pool().pieces_of(shard_id).filter(|(_, piece)| piece.stats.is_some());
