@@ -17,6 +17,16 @@ fn bench_of(options: CoordinatorOptions, n_rows: usize) -> Bench {
     bench
 }
 
+/// Four clusters that stay apart. The last worker has a single row, halfway between two of them: wherever it goes, it had no rows there.
+fn near_a_border(shard_id: ShardId) -> Worker {
+    let mut rng = Seed::new(u64::from(shard_id)).stream(Role::Observer, 0, 0);
+    let cells = match shard_id {
+        2 => vec![2.5],
+        _ => (0..40).map(|row| 5.0 * f64::from(row % 4) + rng.normal()).collect(),
+    };
+    Worker::new(shard_id, Shard::of_table(Table::from_f64(1, cells)), Kernel::Portable)
+}
+
 fn push_in(bench: &Bench, frame: &Frame) -> Push {
     let Message::Push(push) = bench.decode(frame) else { panic!("workers push") };
     push
@@ -57,10 +67,11 @@ fn sizes(push: &Push, joined: &[(ComponentId, Part)]) -> Vec<i64> {
 #[test]
 fn rows_that_join_a_component_new_to_their_worker_arrive_as_a_birth() {
     for splits in [false, true] {
-        let options = CoordinatorOptions { alpha: Alpha::Fixed(5.0), splits, ..options(3, Schedule::Sync) };
-        let mut bench = bench_of(options, 12);
+        let options = CoordinatorOptions { alpha: Alpha::Fixed(0.1), splits, ..options(3, Schedule::Sync) };
+        let mut bench = Bench::of(options, (0..3).map(near_a_border).collect());
+        bench.join();
         let (mut n_joins, mut told) = (0, [HashMap::new(), HashMap::new(), HashMap::new()]);
-        for _ in 0..30 {
+        for _ in 0..60 {
             for shard_id in 0..3 {
                 let reply = bench.take_reply_to(shard_id);
                 let in_full = in_full(&bench, &reply, &mut told[shard_id as usize]);
