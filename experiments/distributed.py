@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The distributed methods, measured: quality over seeds, bytes, scaling, stragglers. Prints Markdown.
 
-usage: distributed.py [--dirigent PATH] [--folder DIR] [--seeds 10] seeds|bytes|threads|scaling|straggler ...
+usage: distributed.py [--dirigent PATH] [--folder DIR] [--seeds 10] seeds|rules|bytes|threads|scaling|straggler ...
 
 Data is made by `dirigent synth` in the folder, once. Every figure comes from run.json and trace.csv of runs in the same folder.
 """
@@ -76,6 +76,31 @@ def seeds(lab, n_seeds):
         )
 
 
+def rules(lab, n_seeds):
+    """The two rules of the authors' program on the synthetic set, 20 workers, 50 cycles."""
+    data = lab.data("synthetic", "--seed", "1")
+    common = [*SYNTHETIC, "--cycles", "50"]
+    seed_of = [["--seed", str(seed)] for seed in range(n_seeds)]
+    ends = [lab.fit(data, "--method", "cgs", *common, *seed)[0]["log_joint"] for seed in seed_of]
+    print("| method | joins | first alpha | K | log-joint above the truth's | above CGS | cycles to CGS's end |")
+    print("|---|---|---|---|---|---|---|")
+    for method in ["hung", "prog", "pooled", "dirigent"]:
+        for joins, first_alpha in [("births", "shared"), ("births", "full"), ("by-id", "shared"), ("by-id", "full")]:
+            options = [*method_options(method, 20), "--joins", joins, "--first-alpha", first_alpha, *common]
+            runs = [lab.fit(data, *options, *seed) for seed in seed_of]
+            ks = [summary["k"] for summary, _ in runs]
+            gains = [summary["log_joint"] - summary["log_joint_truth"] for summary, _ in runs]
+            n_above = sum(summary["log_joint"] > end for (summary, _), end in zip(runs, ends))
+            reached = [[int(row["cycle"]) for row in trace if float(row["log_joint"]) >= end] for (_, trace), end in zip(runs, ends)]
+            firsts = [cycles[0] for cycles in reached if cycles]
+            arrived = f"{mean(firsts):.1f} ({len(firsts)} of {n_seeds})" if firsts else "none"
+            print(
+                f"| {method} | {joins} | {first_alpha} | {mean(ks):.1f} ({min(ks)}–{max(ks)}) "
+                f"| {mean(gains):+,.0f} ({min(gains):+,.0f} to {max(gains):+,.0f}) | {n_above} of {n_seeds} | {arrived} |",
+                flush=True,
+            )
+
+
 def bytes_(lab, _):
     """Bytes of a cycle on the ImageNet-like set, from the true labels (without the last, whose snapshot is not rounded)."""
     data = lab.data("imagenet")
@@ -143,7 +168,7 @@ def straggler(lab, _):
 
 
 def main():
-    experiments = {"seeds": seeds, "bytes": bytes_, "threads": threads, "scaling": scaling, "straggler": straggler}
+    experiments = {"seeds": seeds, "rules": rules, "bytes": bytes_, "threads": threads, "scaling": scaling, "straggler": straggler}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dirigent", default="dirigent")
     parser.add_argument("--folder", default="distributed-lab")

@@ -22,6 +22,10 @@ def fitted_by_command(command, tmp_path, *arguments):
         ({}, []),
         ({"random_state": 7, "method": "cgs", "cycles": 12}, ["--seed", "7", "--method", "cgs", "--cycles", "12"]),
         ({"n_workers": 4, "n_jobs": 2, "splits": False}, ["--workers", "4", "--threads", "2", "--splits", "off"]),
+        (
+            {"method": "hung", "n_workers": 4, "joins": "by_id", "first_alpha": "full"},
+            "--method hung --workers 4 --joins by-id --first-alpha full".split(),
+        ),
         ({"standardize": True, "pca": 1, "alpha": 0.5}, ["--standardize", "--pca", "1", "--alpha", "0.5"]),
         ({"draws": 5, "chains": 2, "point": "vi"}, ["--draws", "5", "--chains", "2", "--point", "vi"]),
         ({"family": "vmf", "normalize": True}, ["--family", "vmf", "--normalize"]),

@@ -58,7 +58,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Fit so many principal components instead of the columns.
     columns, exclude, label_column, header : optional
         Of files: which columns to read, which one holds true labels, whether the first line is a header ("yes", "no").
-    method, consolidation, schedule, splits, sweeps_per_cycle : optional
+    method, consolidation, schedule, splits, joins, first_alpha, sweeps_per_cycle : optional
         Which sampler, and how its workers find together.
     cycles, max_cycles, time_limit : "auto" or int; int; float
         When the fit ends.

@@ -44,6 +44,8 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         consolidation: str | None = None,
         schedule: str | None = None,
         splits: bool | None = None,
+        joins: str | None = None,
+        first_alpha: str | None = None,
         sweeps_per_cycle: int | None = None,
         cycles: int | Auto = "auto",
         max_cycles: int | None = None,
@@ -99,6 +101,8 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         self.consolidation = consolidation
         self.schedule = schedule
         self.splits = splits
+        self.joins = joins
+        self.first_alpha = first_alpha
         self.sweeps_per_cycle = sweeps_per_cycle
         self.cycles = cycles
         self.max_cycles = max_cycles

@@ -61,6 +61,8 @@ fn check_method(args: &FitArgs) -> Result<()> {
         ("--schedule", method.schedule.is_some()),
         ("--splits", method.splits.is_some()),
         ("--draws-from", args.run.draws_from.is_some()),
+        ("--joins", method.joins.is_some()),
+        ("--first-alpha", method.first_alpha.is_some()),
         ("--sweeps-per-cycle", method.sweeps_per_cycle.is_some()),
     ];
     let refuse_all = |options: &[(&str, bool)], with: &str| {
@@ -198,6 +200,8 @@ pub(crate) fn method(
         alpha,
         consolidation: args.run.method.consolidation(),
         splits: args.run.method.splits(),
+        joins: args.run.method.joins(),
+        first_alpha: args.run.method.first_alpha(),
         schedule: args.run.method.schedule(),
         cycles,
         n_kept: 0,

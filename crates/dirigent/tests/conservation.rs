@@ -11,7 +11,7 @@ use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Garbage, Respawn, Si
 use dirigent::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, table_of_rows};
 use dirigent::model::{Alpha, ModelOptions};
 use dirigent::node::conservation::Witness;
-use dirigent::node::{Consolidation, Coordinator, CoordinatorOptions, Frame, Schedule, Worker};
+use dirigent::node::{Consolidation, Coordinator, CoordinatorOptions, FirstAlpha, Frame, Joins, Schedule, Worker};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed, Stream};
 use dirigent::rows::{CountRow, Row, Shard};
@@ -155,6 +155,8 @@ fn conserve(seed: u64) -> Conserved {
         alpha: if rng.below(2) == 0 { Alpha::Auto } else { Alpha::Fixed(1.0) },
         consolidation: [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian][rng.below(3)],
         splits: rng.below(2) == 0,
+        joins: if rng.below(2) == 0 { Joins::ById } else { Joins::Births },
+        first_alpha: if rng.below(2) == 0 { FirstAlpha::Full } else { FirstAlpha::Shared },
         schedule: if rng.below(2) == 0 { Schedule::Sync } else { Schedule::Async },
         cycles: if rng.below(2) == 0 { Cycles::Fixed(20) } else { Cycles::Auto { max: 20 } },
         n_kept: [0, 0, 3][rng.below(3)],

@@ -13,7 +13,7 @@ use dirigent::method::chains::{self, ChainsOutcome};
 use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
 use dirigent::method::rounds::RoundsOptions;
 use dirigent::model::{Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
+use dirigent::node::{Consolidation, CoordinatorOptions, Joins, RoundsCoordinatorOptions, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::Shard;
@@ -202,14 +202,20 @@ fn distributed(consolidation: Consolidation, splits: bool) -> impl Fn(ModelOptio
 #[test]
 fn every_consolidation_goes_on_as_if_nothing_had_happened() {
     for data in [points, documents] {
-        for (name, consolidation, splits) in [
-            ("dirigent", Consolidation::Progressive, true),
-            ("prog", Consolidation::Progressive, false),
-            ("pooled", Consolidation::Pooled, false),
-            ("hung", Consolidation::Hungarian, false),
+        for (name, consolidation, splits, joins) in [
+            ("dirigent", Consolidation::Progressive, true, Joins::ById),
+            ("dirigent, joins as births", Consolidation::Progressive, true, Joins::Births),
+            ("prog", Consolidation::Progressive, false, Joins::ById),
+            ("pooled", Consolidation::Pooled, false, Joins::ById),
+            ("hung", Consolidation::Hungarian, false, Joins::Births),
         ] {
             let of = distributed(consolidation, splits);
-            case(name, data(600), |model| MethodOptions::Distributed(of(model))).check(1);
+            let with_joins = |model| {
+                let mut options = of(model);
+                options.coordinator.joins = joins;
+                MethodOptions::Distributed(options)
+            };
+            case(name, data(600), with_joins).check(1);
         }
     }
 }

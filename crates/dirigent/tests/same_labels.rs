@@ -5,7 +5,7 @@ use dirigent::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
 use dirigent::method::distributed::{DistributedOptions, Engine, run};
 use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
+use dirigent::node::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
@@ -27,8 +27,13 @@ impl Observer for Log {
 }
 
 fn rows(n_rows: usize) -> Shard {
+    rows_apart(n_rows, 10.0)
+}
+
+/// Rows of twelve clusters with so much between them.
+fn rows_apart(n_rows: usize, centre_sd: f64) -> Shard {
     let mut rng = Seed::new(4).stream(Role::Synthetic, 0, 0);
-    let centres: Vec<f64> = (0..24).map(|_| 10.0 * rng.normal()).collect();
+    let centres: Vec<f64> = (0..24).map(|_| centre_sd * rng.normal()).collect();
     let cells =
         (0..n_rows).flat_map(|row| [centres[row % 12], centres[12 + row % 12]]).map(|c| c + rng.normal()).collect();
     Shard::of_table(Table::from_f64(2, cells))
@@ -71,6 +76,25 @@ fn threads_and_simulation_give_the_same_labels_under_every_consolidation() {
         assert!(one.0.k >= 10, "{consolidation:?} ended at {}", one.0.k);
         for engine in [Engine::Threads(2), Engine::Threads(7), simulated(Simulation::default()), disturbed()] {
             assert_eq!(fit(consolidation, Schedule::Sync, engine), one, "{consolidation:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_and_simulation_give_the_same_labels_under_the_rules_of_the_authors_program() {
+    // clusters that overlap, and 50 rows per worker: so that rows often join a component new to their worker
+    let rows = rows_apart(1000, 3.0);
+    for splits in [false, true] {
+        for consolidation in [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian] {
+            let by_text = CoordinatorOptions { splits, ..options(consolidation, Schedule::Sync) };
+            let by_program =
+                CoordinatorOptions { joins: Joins::Births, first_alpha: FirstAlpha::Shared, ..by_text.clone() };
+            let fit = |options: &CoordinatorOptions, engine| fit_with(options.clone(), &rows, engine);
+            let one = fit(&by_program, Engine::Threads(1));
+            assert_ne!(one.1, fit(&by_text, Engine::Threads(1)).1, "{consolidation:?}");
+            for engine in [Engine::Threads(7), simulated(Simulation::default()), disturbed()] {
+                assert_eq!(fit(&by_program, engine), one, "{consolidation:?}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum, value_parser};
 use dirigent::method::distributed::DrawsFrom;
-use dirigent::node::{Consolidation, Schedule};
+use dirigent::node::{Consolidation, FirstAlpha, Joins, Schedule};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
@@ -21,6 +21,12 @@ pub(crate) struct MethodArgs {
     /// Whether workers wait for one another [default: as the method says]
     #[arg(long)]
     pub(crate) schedule: Option<ScheduleArg>,
+    /// How rows reach a component in which their worker had none [default: births for hung, by-id for the others]
+    #[arg(long)]
+    pub(crate) joins: Option<JoinsArg>,
+    /// Alpha of the first cycle: full, or shared by the workers [default: shared for hung, full for the others]
+    #[arg(long)]
+    pub(crate) first_alpha: Option<FirstAlphaArg>,
     /// Sweeps between two exchanges [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     pub(crate) sweeps_per_cycle: Option<u32>,
@@ -57,6 +63,20 @@ pub(crate) enum ConsolidationArg {
 pub(crate) enum SwitchArg {
     On,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum JoinsArg {
+    // as `run.json` and Python have it
+    #[value(alias = "by_id")]
+    ById,
+    Births,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum FirstAlphaArg {
+    Full,
+    Shared,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -118,6 +138,24 @@ impl MethodArgs {
 
     pub(crate) fn splits(&self) -> bool {
         self.splits.map_or(self.method == MethodArg::Dirigent, |splits| splits == SwitchArg::On)
+    }
+
+    /// The authors' program lets joining rows arrive as births; it matters to Hung alone.
+    pub(crate) fn joins(&self) -> Joins {
+        match (self.joins, self.method) {
+            (Some(JoinsArg::ById), _) => Joins::ById,
+            (Some(JoinsArg::Births), _) | (None, MethodArg::Hung) => Joins::Births,
+            (None, _) => Joins::ById,
+        }
+    }
+
+    /// So it does with the first cycle's α.
+    pub(crate) fn first_alpha(&self) -> FirstAlpha {
+        match (self.first_alpha, self.method) {
+            (Some(FirstAlphaArg::Full), _) => FirstAlpha::Full,
+            (Some(FirstAlphaArg::Shared), _) | (None, MethodArg::Hung) => FirstAlpha::Shared,
+            (None, _) => FirstAlpha::Full,
+        }
     }
 
     pub(crate) fn schedule(&self) -> Schedule {

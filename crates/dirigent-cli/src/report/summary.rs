@@ -134,11 +134,13 @@ pub(crate) fn settings(run: &Run) -> Table {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
-    const SETTINGS: [(&str, &str); 14] = [
+    const SETTINGS: [(&str, &str); 16] = [
         ("method", "/options/method"),
         ("consolidation", "/options/consolidation"),
         ("schedule", "/options/schedule"),
         ("splits", "/options/splits"),
+        ("joins", "/options/joins"),
+        ("alpha of the first cycle", "/options/first_alpha"),
         ("workers", "/options/workers"),
         ("engine", "/options/engine"),
         ("alpha", "/options/alpha"),

@@ -60,6 +60,8 @@ fn what_a_baseline_does_not_know_is_refused() {
             "--consolidation pooled",
             "--schedule async",
             "--splits off",
+            "--joins by-id",
+            "--first-alpha shared",
             "--sweeps-per-cycle 2",
             "--draws 2 --draws-from fast",
         ] {

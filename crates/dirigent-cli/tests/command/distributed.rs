@@ -58,6 +58,8 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
         assert_eq!((&options["engine"], &options["workers"]), (&"threads".into(), &4.into()));
         assert_eq!(options["sweeps_per_cycle"], 1);
         assert_eq!(options["splits"], method == "dirigent");
+        let rules = if method == "hung" { ("births", "shared") } else { ("by_id", "full") };
+        assert_eq!((&options["joins"], &options["first_alpha"]), (&rules.0.into(), &rules.1.into()));
         let summary = &record["summary"];
         assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
         assert_eq!(place.integers(&format!("{method}/labels.npy")).len(), 3002);
@@ -201,8 +203,24 @@ fn consolidation_and_schedule_can_be_chosen_by_themselves() {
     assert_eq!((&options["method"], &options["consolidation"]), (&"async".into(), &"hungarian".into()));
     assert_eq!((&options["schedule"], &options["sweeps_per_cycle"]), (&"sync".into(), &3.into()));
     assert_eq!(numbers(&place, "run/workers.csv", "swept_rows").iter().sum::<f64>(), 3.0 * 8.0 * 3002.0);
-    place.ok(&format!("{FIT} --method hung --sweeps-per-cycle 3 --out same"));
+    let rules = "--joins by-id --first-alpha full";
+    place.ok(&format!("{FIT} --method hung {rules} --sweeps-per-cycle 3 --out same"));
     assert_eq!(place.read("run/labels.npy"), place.read("same/labels.npy"));
+}
+
+#[test]
+fn the_rules_of_the_authors_program_can_be_chosen_by_themselves() {
+    let place = Place::new();
+    place.ok("synth synthetic --rows 3002 --clusters 10 --centre-sd 4 --seed 5 --out made");
+    place.ok(&format!("{FIT} --method hung --out hung"));
+    let rules = "--joins births --first-alpha shared";
+    place.ok(&format!("{FIT} --method prog --consolidation hungarian {rules} --out same"));
+    assert_eq!(place.read("hung/labels.npy"), place.read("same/labels.npy"));
+    assert_eq!(place.column("hung/trace.csv", "births"), place.column("same/trace.csv", "births"));
+    for rule in ["--joins by_id", "--first-alpha full"] {
+        place.ok(&format!("{FIT} --method hung {rule} --out other --force"));
+        assert_ne!(place.column("hung/trace.csv", "births"), place.column("other/trace.csv", "births"), "{rule}");
+    }
 }
 
 #[test]
@@ -264,6 +282,10 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--method cgs --sweeps-per-cycle 1", &["--sweeps-per-cycle", "cgs", "hint: ", "--method"]),
         ("--method cgs --engine threads", &["--engine", "cgs", "hint: ", "--method"]),
         ("--method cgs --engine simulated", &["--engine", "cgs", "hint: ", "--method"]),
+        ("--method cgs --joins births", &["--joins", "cgs", "hint: ", "--method"]),
+        ("--method cgs --first-alpha shared", &["--first-alpha", "cgs", "hint: ", "--method"]),
+        ("--method prog --joins never", &["--joins", "never", "by-id", "births"]),
+        ("--method prog --first-alpha half", &["--first-alpha", "half", "full", "shared"]),
         ("--method cgs --splits on", &["--splits", "cgs", "hint: ", "--method"]),
         ("--method cgs --draws 2 --draws-from exact", &["--draws-from", "cgs", "hint: ", "--method"]),
         ("--draws-from exact", &["--draws", "required"]),
@@ -336,7 +358,14 @@ fn the_slice_sampler_fits_on_many_workers_and_no_engine_changes_a_label() {
     assert!(record["summary"]["nmi_labels"].as_f64().unwrap() > 0.95, "{}", record["summary"]);
     place.ok(&format!("{FIT} --method slicemr {SIMULATED} --crash 1@3 --out crashed"));
     assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
-    for option in ["--consolidation pooled", "--schedule async", "--splits off", "--sweeps-per-cycle 2"] {
+    for option in [
+        "--consolidation pooled",
+        "--schedule async",
+        "--splits off",
+        "--joins births",
+        "--first-alpha full",
+        "--sweeps-per-cycle 2",
+    ] {
         place.refused(&format!("{FIT} --method slicemr {option}"), &["slicemr", "hint: "]);
     }
 }

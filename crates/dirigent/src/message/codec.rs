@@ -245,6 +245,7 @@ mod tests {
     use crate::message::Moved;
     use crate::message::envelope::{HEADER, seal};
     use crate::model::{Model, ModelOptions};
+    use crate::node::Joins;
     use crate::rows::{Shard, Table};
     use crate::survey::Survey;
     use crate::sweep::Kernel;
@@ -305,6 +306,8 @@ mod tests {
             seed: 3,
             chain: 1,
             sweeps_per_cycle: 1,
+            joins: Joins::Births,
+            alpha_shares: 20,
             is_in_step: true,
             shows_labels: true,
             counts_overlaps: true,

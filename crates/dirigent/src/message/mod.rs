@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
 use crate::model::Model;
+use crate::node::Joins;
 use crate::rng::Seed;
 use crate::stats::Stats;
 use crate::survey::Survey;
@@ -63,6 +64,10 @@ pub struct Plan {
     pub chain: u16,
     /// Sweeps between two pushes.
     pub sweeps_per_cycle: u32,
+    /// How rows reach a component in which their worker had none when it was last answered.
+    pub joins: Joins,
+    /// In the first cycle, workers sweep with α over this.
+    pub alpha_shares: u32,
     /// Whether all workers sweep once a cycle: then a sweep's stream is named by its cycle, else by the snapshot that it begins with.
     pub is_in_step: bool,
     /// Whether workers show their labels to the driver after every cycle.

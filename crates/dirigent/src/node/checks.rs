@@ -98,6 +98,7 @@ pub(super) fn check_plan(plan: &Plan, shard: &Shard) -> Decoded<()> {
     require(fits && model.fits_rows(shard), "a model of other rows")?;
     require(plan.kernel.is_available(), "instructions that the worker has not")?;
     require((1..=MOST_SWEEPS).contains(&plan.sweeps_per_cycle), "sweeps without end")?;
+    require(plan.alpha_shares > 0, "a concentration that is none")?;
     check_count(plan.n_rows)
 }
 

@@ -21,7 +21,7 @@ mod tests;
 mod warm_up;
 mod worker;
 
-pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, Schedule};
+pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 pub(crate) use deal::{components_at_border, deal_anew};
 pub use rounds::RoundsCoordinatorOptions;
 pub(crate) use spec::{WorkerKind, WorkerSpec, WorkerStart, keeps_no_checkpoints};

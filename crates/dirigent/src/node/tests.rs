@@ -1,5 +1,6 @@
 //! Nodes driven by hand through the interleavings that are easy to get wrong, the conservation law checked after every event.
 
+mod program_rules;
 mod splits;
 
 use std::collections::{BTreeSet, VecDeque};

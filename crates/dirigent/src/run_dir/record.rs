@@ -11,7 +11,7 @@ use crate::method::cgs::Draws;
 use crate::method::chains::Diagnostics;
 use crate::method::distributed::{DrawsFrom, Engine};
 use crate::model::{Alpha, Model, ModelOptions};
-use crate::node::{Consolidation, Schedule};
+use crate::node::{Consolidation, FirstAlpha, Joins, Schedule};
 use crate::posterior::draws::KPosterior;
 use crate::posterior::horizon::{Cycles, StoppedBecause};
 use crate::sweep::Kernel;
@@ -289,6 +289,10 @@ pub struct RunOptions {
     pub consolidation: Option<Consolidation>,
     /// Whether components were split into halves and merged.
     pub splits: Option<bool>,
+    /// How rows reached a component in which their worker had none.
+    pub joins: Option<Joins>,
+    /// The concentration of the first cycle.
+    pub first_alpha: Option<FirstAlpha>,
     /// When pushes are absorbed.
     pub schedule: Option<Schedule>,
     /// Sweeps between two pushes.
@@ -368,6 +372,8 @@ impl RunOptions {
             workers: options.n_workers(),
             consolidation: distributed.map(|options| options.coordinator.consolidation),
             splits: distributed.map(|options| options.coordinator.splits),
+            joins: distributed.map(|options| options.coordinator.joins),
+            first_alpha: distributed.map(|options| options.coordinator.first_alpha),
             schedule: distributed.map(|options| options.coordinator.schedule),
             sweeps_per_cycle: distributed.map(|options| options.coordinator.sweeps_per_cycle),
             engine: engine.map(|engine| match engine {

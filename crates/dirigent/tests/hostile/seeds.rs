@@ -14,7 +14,7 @@ use dirigent::message::slice_move::{Anchor, MoveTask, Odds, SliceMove, SliceSett
 use dirigent::message::subc::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
 use dirigent::message::{Hello, Joining, Moved, Plan, Push, Reply, RowList, ShownLabels, Snapshot, Stamp, Told};
 use dirigent::model::{Model, ModelOptions};
-use dirigent::node::Node as _;
+use dirigent::node::{Joins, Node as _};
 use dirigent::posterior::horizon::{Cycles, Horizon};
 use dirigent::rows::{Row, Shard, Table};
 use dirigent::stats::{Stats, Sums};
@@ -176,8 +176,18 @@ pub fn frames() -> Vec<Vec<u8>> {
     let survey = Survey::of(&Shard::of_table(Table::from_f64(2, vec![0.1, 1.0 / 3.0, 1e-300, 4.0])));
     let model = Model::resolve(&ModelOptions::default(), &survey).unwrap();
     let kernel = Kernel::Portable;
-    let plan =
-        Plan { model, kernel, seed: 3, chain: 1, sweeps_per_cycle: 1, is_in_step: true, shows_labels: true, n_rows: 2 };
+    let plan = Plan {
+        model,
+        kernel,
+        seed: 3,
+        chain: 1,
+        sweeps_per_cycle: 1,
+        joins: Joins::Births,
+        alpha_shares: 2,
+        is_in_step: true,
+        shows_labels: true,
+        n_rows: 2,
+    };
     let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
     let halved = Part::Halved { generation: 3, halves: [dense(2, [0.5, 1.0]), dense(1, [0.0, 0.1])] };
     let push = Push {

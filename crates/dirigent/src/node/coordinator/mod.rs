@@ -10,7 +10,7 @@ mod memory;
 pub(super) use memory::answers;
 mod options;
 
-pub use self::options::{Consolidation, CoordinatorOptions, Schedule};
+pub use self::options::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -47,6 +47,40 @@ pub enum Schedule {
     Async,
 }
 
+/// How rows reach a component in which their worker had none when it was last answered.
+///
+/// ```
+/// use dirigent::node::{CoordinatorOptions, Joins};
+///
+/// assert_eq!(CoordinatorOptions::default().joins, Joins::ById);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Joins {
+    /// They count in that component.
+    #[default]
+    ById,
+    /// They arrive as a birth and are consolidated again: a rule of the authors' program.
+    Births,
+}
+
+/// The concentration in the first cycle.
+///
+/// ```
+/// use dirigent::node::{CoordinatorOptions, FirstAlpha};
+///
+/// assert_eq!(CoordinatorOptions::default().first_alpha, FirstAlpha::Full);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstAlpha {
+    /// α, as in all other cycles.
+    #[default]
+    Full,
+    /// α over the number of workers: a rule of the authors' program.
+    Shared,
+}
+
 /// What a coordinator must know to begin.
 ///
 /// ```
@@ -76,6 +110,10 @@ pub struct CoordinatorOptions {
     pub consolidation: Consolidation,
     /// Whether components keep halves and are split into them, and merged where that is better: beyond the paper.
     pub splits: bool,
+    /// How rows reach a component in which their worker had none.
+    pub joins: Joins,
+    /// The concentration in the first cycle.
+    pub first_alpha: FirstAlpha,
     /// When pushes are absorbed.
     pub schedule: Schedule,
     /// Cycles to run.
@@ -105,6 +143,8 @@ impl Default for CoordinatorOptions {
             alpha: Alpha::Auto,
             consolidation: Consolidation::Progressive,
             splits: true,
+            joins: Joins::default(),
+            first_alpha: FirstAlpha::default(),
             schedule: Schedule::Sync,
             cycles: Cycles::default(),
             n_kept: 0,
@@ -129,6 +169,11 @@ impl CoordinatorOptions {
             seed: self.seed,
             chain: self.chain,
             sweeps_per_cycle: self.sweeps_per_cycle,
+            joins: self.joins,
+            alpha_shares: match self.first_alpha {
+                FirstAlpha::Full => 1,
+                FirstAlpha::Shared => self.n_workers.max(1),
+            },
             is_in_step: self.schedule == Schedule::Sync,
             shows_labels: self.shows_labels,
             counts_overlaps: self.splits,

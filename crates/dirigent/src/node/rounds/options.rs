@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::message::Plan;
 use crate::model::{Alpha, Model, ModelOptions};
+use crate::node::Joins;
 use crate::posterior::horizon::Cycles;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
@@ -70,6 +71,8 @@ impl RoundsCoordinatorOptions {
             seed: self.seed,
             chain: self.chain,
             sweeps_per_cycle: 1,
+            joins: Joins::default(),
+            alpha_shares: 1,
             is_in_step: true,
             shows_labels: self.shows_labels,
             counts_overlaps: false,

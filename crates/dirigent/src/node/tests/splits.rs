@@ -9,7 +9,7 @@ use crate::message::{Moved, Push, Reply};
 use crate::node::WarmUp;
 
 /// Rows of clusters that overlap, so that rows and components change all the time; the last worker has few.
-fn restless(shard_id: ShardId, n_rows: usize) -> Worker {
+pub(super) fn restless(shard_id: ShardId, n_rows: usize) -> Worker {
     let mut rng = Seed::new(u64::from(shard_id)).stream(Role::Observer, 0, 0);
     let cells = (0..n_rows).map(|row| 2.5 * (row % 4) as f64 + rng.normal()).collect();
     Worker::new(shard_id, Shard::of_table(Table::from_f64(1, cells)), Kernel::Portable)
@@ -54,7 +54,7 @@ impl Bench {
         panic!("what was looked for never came about");
     }
 
-    fn decode(&self, frame: &Frame) -> Message {
+    pub(super) fn decode(&self, frame: &Frame) -> Message {
         let stats_len = crate::family::Conjugate::stats_len(&self.family());
         decode(frame, Some(stats_len)).unwrap().1
     }

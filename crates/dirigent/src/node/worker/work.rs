@@ -8,8 +8,8 @@ use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
 use crate::interrupt::Interrupt;
 use crate::message::{Decoded, Joining, Overlap, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Told, require};
-use crate::node::WarmUp;
 use crate::node::checks::{check_alpha, check_count, check_ids, check_last, check_told};
+use crate::node::{Joins, WarmUp};
 use crate::rng::Role;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -119,17 +119,23 @@ impl Work {
         let number = if self.plan.is_in_step { self.cycle } else { self.base_version };
         let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, number * sweeps + sweep);
         let n_rows = self.sampler.labels().len() as f64;
+        let alpha = if self.cycle == 0 { self.alpha / f64::from(self.plan.alpha_shares) } else { self.alpha };
         let alpha = if self.is_generous {
             let are_documents = self.plan.model.conjugate().has_counts();
-            WarmUp::generous_alpha(self.alpha, n_rows, !self.names.is_empty(), are_documents)
+            WarmUp::generous_alpha(alpha, n_rows, !self.names.is_empty(), are_documents)
         } else {
-            self.alpha
+            alpha
         };
         (0..sweeps).map(|sweep| self.sampler.sweep(alpha, &mut stream_of(sweep)).moved).sum()
     }
 
-    /// What has changed since the last answered push, or everything when joining. Slots without a name that have rows are births.
+    /// What has changed since the last answered push, or everything when joining. Slots without a name that have rows are births; where the plan says
+    /// so, slots that had no rows before are births too.
     pub(super) fn push(&mut self, moved: u64, joining: Option<Joining>) -> Push {
+        let are_births = self.plan.joins == Joins::Births && joining.is_none();
+        let joined = if are_births { self.joined_slots() } else { Vec::new() };
+        self.drop_halves_of(&joined);
+        let mut left_ids = Vec::new();
         let contributions = self.contributions();
         let mut push = Push {
             base_version: self.base_version,
@@ -143,7 +149,7 @@ impl Work {
         for (slot, part) in contributions.iter().enumerate() {
             let name = self.names.get(slot).copied();
             match name {
-                Some(PieceName::Component(id)) => {
+                Some(PieceName::Component(id)) if joined.binary_search(&slot).is_err() => {
                     if joining.is_some() || self.answered.get(slot).and_then(Option::as_ref) != Some(part) {
                         push.contributions.push((id, part.clone()));
                     }
@@ -153,7 +159,10 @@ impl Work {
                     let number = self.next_birth;
                     self.next_birth += 1;
                     match name {
-                        Some(_) => self.names[slot] = PieceName::Birth(number),
+                        Some(name) => {
+                            self.names[slot] = PieceName::Birth(number);
+                            left_ids.extend(Some(name).filter(|name| matches!(name, PieceName::Component(_))));
+                        }
                         None => self.names.push(PieceName::Birth(number)),
                     }
                     if let Part::Whole(stats) = part
@@ -167,6 +176,8 @@ impl Work {
         if joining.is_none() && self.plan.counts_overlaps {
             push.overlap = self.overlap();
         }
+        // they stay in the worker's vocabulary, without rows: from it a lost coordinator learns which components are alive
+        self.names.extend(left_ids);
         self.pushed = contributions;
         self.sampler.rest();
         push
@@ -187,6 +198,31 @@ impl Work {
         Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty: overlaps.log_certainty() }
     }
 
+    /// The slots that have rows and had none at the last answered push, in order.
+    fn joined_slots(&self) -> Vec<usize> {
+        let mut has_rows = vec![false; self.answered.len()];
+        for &label in self.sampler.labels() {
+            if let Some(has_rows) = has_rows.get_mut(label as usize) {
+                *has_rows = true;
+            }
+        }
+        // a slot whose halves are still to be set has had rows
+        let had_none = |slot: usize| self.answered[slot].as_ref().is_some_and(|part| part.count() == 0);
+        (0..has_rows.len()).filter(|&slot| has_rows[slot] && had_none(slot)).collect()
+    }
+
+    /// A birth is whole: rows of these slots, which are in order, are in no half any more.
+    fn drop_halves_of(&mut self, slots: &[usize]) {
+        if slots.iter().all(|&slot| self.generations[slot].is_none()) {
+            return;
+        }
+        let is_among = |label: u32| slots.binary_search(&(label as usize)).is_ok();
+        let rows = self.sampler.labels().iter().zip(self.sampler.halves());
+        let halves = rows.map(|(&label, &half)| half.filter(|_| !is_among(label))).collect();
+        self.sampler.set_halves(halves);
+        slots.iter().for_each(|&slot| self.generations[slot] = None);
+    }
+
     /// The statistics of the shard's rows by slot.
     fn contributions(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = if self.generations.iter().any(Option::is_some) {
@@ -196,7 +232,7 @@ impl Work {
             self.sampler.contributions().into_iter().map(Part::Whole).collect()
         };
         let used = parts.iter().rposition(|part| part.count() > 0).map_or(0, |last| last + 1);
-        parts.truncate(used.max(self.names.len()));
+        parts.resize_with(used.max(self.names.len()), || Part::Whole(self.plan.model.conjugate().empty_contribution()));
         parts
     }
 
