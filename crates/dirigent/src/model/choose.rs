@@ -42,7 +42,7 @@ pub(crate) struct ChosenShape {
 /// Checks that the options go together and with the rows, and chooses what was left out.
 pub(crate) fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
     let (family, mut choices) = family(options, survey)?;
-    let is_counts = matches!(survey.cells, CellSummary::Counts { .. });
+    let is_counts = matches!(survey.cells, CellSummary::Counts(_));
     if is_counts != (family == FamilyName::Multinomial) {
         let (problem, hint) = if is_counts {
             ("needs dense rows, and these are sparse counts", "fit counts with --family multinomial")
@@ -98,7 +98,7 @@ fn family(options: &ModelOptions, survey: &Survey) -> Result<(FamilyName, Vec<Ch
 
 /// The family that the rows look like, and why.
 fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, String) {
-    if matches!(survey.cells, CellSummary::Counts { .. }) {
+    if matches!(survey.cells, CellSummary::Counts(_)) {
         return (FamilyName::Multinomial, "rows are sparse counts".into());
     }
     if options.covariance.is_some() || ["sigma", "sigma0", "nu0", "psi0"].iter().any(|name| options.gives(name)) {
@@ -218,7 +218,7 @@ fn looks_counted(column: &ColumnSummary) -> bool {
 fn missing(survey: &Survey) -> impl Iterator<Item = (usize, u64)> + '_ {
     let columns = match &survey.cells {
         CellSummary::Numbers { columns, .. } => columns.as_slice(),
-        CellSummary::Counts { .. } => &[],
+        CellSummary::Counts(_) => &[],
     };
     columns.iter().enumerate().map(|(ix, column)| (ix, survey.n_rows - column.n)).filter(|(_, n)| *n > 0)
 }
@@ -352,7 +352,7 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
     let (of, known): (&str, &[&str]) = match shape {
         Shape::Gaussian(Covariance::Full) => ("gaussian --covariance full", &["m0", "kappa0", "nu0", "psi0"]),
         Shape::Gaussian(_) => ("gaussian --covariance fixed", &["sigma", "sigma0", "m0"]),
-        Shape::Multinomial => ("multinomial", &["gamma"]),
+        Shape::Multinomial => ("multinomial", &["gamma", "prior-documents"]),
         Shape::Vmf => ("vmf", &["tau", "kappa0"]),
         Shape::Columns(FamilyName::Gaussian, _) => ("gaussian --covariance diagonal", &["m0", "kappa0", "a0", "b0"]),
         Shape::Columns(FamilyName::Bernoulli, _) => ("bernoulli", &["a0", "b0"]),
@@ -360,11 +360,26 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
         Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
         Shape::Columns(..) => ("mixed", &["kappa0", "gamma"]),
     };
+    check_smoothing(shape, options)?;
     let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name);
     let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
     let options = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
     let problem = format!("--{name} is no parameter of --family {of}, which has {options}");
     Err(InputError::new(problem).hint(format!("leave --{name} out, or choose {}", family_with(name))).into())
+}
+
+/// γ has one source.
+fn check_smoothing(shape: &Shape, options: &ModelOptions) -> Result<()> {
+    if options.learns_smoothing && !matches!(shape, Shape::Multinomial) {
+        let hint = "leave --gamma out or give a number, or choose --family multinomial";
+        return Err(InputError::new("--gamma learn is for documents (--family multinomial)").hint(hint).into());
+    }
+    let is_learned = options.learns_smoothing && options.smoothing.is_none();
+    if options.prior_documents.is_some() && (is_learned || options.smoothing.is_some()) {
+        let problem = "--prior-documents and --gamma both set the weight of the prior";
+        return Err(InputError::new(problem).hint("give one of them").into());
+    }
+    Ok(())
 }
 
 /// A family that has a parameter, as it is asked for.
@@ -373,6 +388,7 @@ fn family_with(name: &str) -> &'static str {
         "sigma" | "sigma0" => "--family gaussian --covariance fixed",
         "m0" => "--family gaussian",
         "gamma" => "--family multinomial or categorical",
+        "prior-documents" => "--family multinomial",
         "nu0" | "psi0" => "--family gaussian --covariance full",
         "tau" => "--family vmf",
         "kappa0" => "--covariance diagonal or full, or --family vmf",

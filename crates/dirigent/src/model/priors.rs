@@ -121,16 +121,32 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
 }
 
 fn multinomial(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Multinomial> {
-    let CellSummary::Counts { n_words, .. } = survey.cells else {
+    let CellSummary::Counts(counts) = &survey.cells else {
         panic!("dense rows become counts before the survey of a multinomial")
     };
     // rows without a single word say nothing, whatever γ is
-    let words_a_row = if n_words > 0 { n_words as f64 / survey.n_rows as f64 } else { 1.0 };
-    // a heavier one lets a sweep from a cold start end with a single component
-    let rule = words_a_row / survey.n_columns as f64;
-    let why = "words a row over the size of the vocabulary: the prior weighs as much as one row";
-    let smoothing = positive("--gamma", gathered.take("gamma", options.smoothing, rule, why))?;
+    let words_per_row = if counts.n_words > 0 { counts.n_words as f64 / survey.n_rows as f64 } else { 1.0 };
+    let design_effect = counts.design_effect(survey.n_rows);
+    let by_rule = weight(survey.n_rows) * design_effect;
+    let (documents, why) = match options.prior_documents {
+        Some(documents) => (positive("--prior-documents", documents)?, "the prior weighs as many documents as you say".into()),
+        None => {
+            let n_rows = survey.n_rows;
+            let why = format!(
+                "the prior weighs {by_rule:.0} documents: half the square root of {n_rows}, times {design_effect:.1} for repeated words"
+            );
+            (by_rule, why)
+        }
+    };
+    let rule = documents * words_per_row / survey.n_columns as f64;
+    let smoothing = positive("--gamma", gathered.take("gamma", options.smoothing, rule, &why))?;
     Ok(Multinomial { smoothing, n_words: survey.n_columns })
+}
+
+/// Rows that a prior of documents weighs: half the square root of all. A cluster of fewer must differ clearly to be one, and the number of clusters
+/// grows slowly with the rows.
+fn weight(n_rows: u64) -> f64 {
+    0.5 * (n_rows.max(1) as f64).sqrt()
 }
 
 /// The concentration at which rows have a given mean resultant length, nearly.

@@ -38,8 +38,53 @@ fn what_is_left_out_comes_from_the_data() {
     assert_eq!(family.prior_mean, [2.0, 20.0]);
     let pooled = ((1.0f64 + 100.0) / 2.0).sqrt();
     assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 2.0).abs() < 1e-12);
-    let model = Model::resolve(&ModelOptions::default(), &counts()).unwrap();
-    assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 1.0, n_words: 4 }));
+}
+
+/// γ, and why.
+fn gamma_of(options: &ModelOptions, survey: &Survey) -> (f64, Option<String>) {
+    let (model, choices) = Model::explain(options, survey).unwrap();
+    let Model::Multinomial(family) = model else { panic!("documents") };
+    (family.smoothing, choices.into_iter().find(|choice| choice.name == "gamma").map(|choice| choice.why))
+}
+
+#[test]
+fn gamma_of_documents_is_that_of_the_formula() {
+    // 8 words in 2 documents; pairs of equal words: (2 + 12) of 5 a word of 6, and 2 of 1 a word of 2
+    let (gamma, why) = gamma_of(&ModelOptions::default(), &counts());
+    let (within, between) = ((14.0 / 5.0 + 2.0) / 8.0, (4.0 + 4.0 + 16.0) / 64.0);
+    let effect = 1.0 + (within - between) / (1.0 - between) * 3.0;
+    let by_hand = 0.5 * 2f64.sqrt() * effect * 4.0 / 4.0;
+    // the pairs of a document are rounded to 2⁻¹²
+    assert!((gamma - by_hand).abs() < 1e-3, "{gamma} instead of {by_hand}");
+    let expected = "the prior weighs 1 documents: half the square root of 2, times 2.1 for repeated words";
+    assert_eq!(why.as_deref(), Some(expected));
+}
+
+#[test]
+fn rows_without_words_have_a_gamma_too() {
+    let mut table = CountTable::new(4);
+    table.push_row([]);
+    let survey = Survey::of(&Shard::of_table(Table::Counts(table)));
+    assert_eq!(gamma_of(&ModelOptions::default(), &survey).0, 0.125);
+    let nothing = Survey::of(&Shard::of_table(Table::Counts(CountTable::new(4))));
+    assert_eq!(gamma_of(&ModelOptions::default(), &nothing).0, 0.125);
+}
+
+#[test]
+fn the_weight_of_the_prior_is_the_users_if_given_and_gamma_has_one_source() {
+    let weight = ModelOptions { prior_documents: Some(3.0), ..ModelOptions::default() };
+    assert_eq!(gamma_of(&weight, &counts()).0, 3.0 * 4.0 / 4.0);
+    let given = ModelOptions { smoothing: Some(1.0), ..ModelOptions::default() };
+    assert_eq!(gamma_of(&given, &counts()), (1.0, None));
+    let learned = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
+    for options in [given, learned.clone()] {
+        let problem = problem_of(&ModelOptions { prior_documents: Some(3.0), ..options }, &counts());
+        assert!(problem.contains("--prior-documents and --gamma"), "{problem}");
+    }
+    let zero = ModelOptions { prior_documents: Some(0.0), ..ModelOptions::default() };
+    assert!(problem_of(&zero, &counts()).contains("--prior-documents must be a positive number, got 0"));
+    assert!(problem_of(&weight, &numbers()).contains("--prior-documents is no parameter"));
+    assert!(problem_of(&learned, &numbers()).contains("--gamma learn is for documents"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::family::Conjugate;
 use crate::message::{Decoded, Hello, Joining, Plan, Stamp, require};
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::survey::{CellSummary, ColumnSummary, Survey};
+use crate::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
 
 /// More rows, cycles, versions and components than any run has: sums of them do not overflow.
 const MOST: u64 = 1 << 48;
@@ -62,10 +62,21 @@ fn check_survey(survey: &Survey) -> Decoded<()> {
             require(columns.iter().all(could_be), "a summary that no column has")?;
             require(!squared_lengths.iter().any(|length| length.is_nan()), "a row of no length")
         }
-        CellSummary::Counts { n_entries, n_words } => {
-            require(*n_entries <= MOST && *n_words <= MOST, "more words than there are")
-        }
+        CellSummary::Counts(counts) => check_counts(counts, survey.n_columns),
     }
+}
+
+/// Sums over documents of a vocabulary of this size.
+fn check_counts(counts: &CountsSummary, n_columns: usize) -> Decoded<()> {
+    let &CountsSummary { n_entries, n_words, n_words_with_others, repeats, ref word_totals } = counts;
+    require(n_words <= MOST && n_entries <= n_words, "more words than there are")?;
+    let is_share = n_words_with_others <= n_words && (0.0..=n_words_with_others as f64).contains(&repeats);
+    require(is_share, "more repeats than words")?;
+    let are_words = word_totals.is_sorted_by(|(a, _), (b, _)| a < b)
+        && word_totals.iter().all(|(word, total)| (*word as usize) < n_columns && *total > 0);
+    require(are_words, "words that are not in the vocabulary")?;
+    let sum = word_totals.iter().try_fold(0u64, |sum, (_, total)| sum.checked_add(*total));
+    require(sum == Some(n_words), "other words than there are in all")
 }
 
 /// Whether some cells have this summary: the mean is between the smallest and the largest, and none is further from it than these two are apart.
