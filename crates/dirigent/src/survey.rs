@@ -10,6 +10,9 @@ use crate::rows::{Row, Shard};
 /// How far from 1 the squared length of a row may be that is meant to have length 1.
 const UNIT: f64 = 1e-4;
 
+/// The largest whole number of a column of few values.
+const FEW_VALUES: f64 = 10.0;
+
 /// What is known of the data before the first cycle.
 ///
 /// ```
@@ -118,6 +121,10 @@ pub struct ColumnSummary {
     pub max: f64,
     /// Whether all numbers are whole.
     pub is_whole: bool,
+    /// The number that most cells hold, if there is one; else any.
+    pub common: f64,
+    /// At least so many cells hold it. Nearly all that do are counted if rows are in no order.
+    pub n_common: u64,
 }
 
 impl Survey {
@@ -202,6 +209,16 @@ impl ColumnSummary {
         self.is_whole && self.min == 0.0 && self.max == 1.0
     }
 
+    /// Whether there are several whole numbers from 0 to 10, and nothing else: codes, ratings, small counts.
+    pub fn is_few_valued(&self) -> bool {
+        self.is_whole && self.min >= 0.0 && self.min < self.max && self.max <= FEW_VALUES
+    }
+
+    /// Whether more than half of the cells hold the same number.
+    pub fn is_mostly_one_number(&self) -> bool {
+        2 * self.n_common > self.n
+    }
+
     fn merge(&self, other: &Self) -> Self {
         if self.n == 0 {
             return *other;
@@ -211,6 +228,13 @@ impl ColumnSummary {
         }
         let (n, n_other) = (self.n as f64, other.n as f64);
         let (gap, total) = (other.mean - self.mean, n + n_other);
+        let (common, n_common) = if self.common == other.common {
+            (self.common, self.n_common + other.n_common)
+        } else if self.n_common >= other.n_common {
+            (self.common, self.n_common)
+        } else {
+            (other.common, other.n_common)
+        };
         Self {
             n: self.n + other.n,
             mean: self.mean + gap * (n_other / total),
@@ -218,6 +242,8 @@ impl ColumnSummary {
             min: self.min.min(other.min),
             max: self.max.max(other.max),
             is_whole: self.is_whole && other.is_whole,
+            common,
+            n_common,
         }
     }
 }
@@ -317,11 +343,25 @@ struct Running {
     min: f64,
     max: f64,
     is_whole: bool,
+    /// Boyer and Moore's candidate for the number of most cells, its lead over all others, and its cells since it became the candidate.
+    common: f64,
+    lead: u64,
+    n_common: u64,
 }
 
 impl Running {
-    const EMPTY: Self =
-        Self { n: 0, shift: 0.0, sum: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY, is_whole: true };
+    const EMPTY: Self = Self {
+        n: 0,
+        shift: 0.0,
+        sum: 0.0,
+        squares: 0.0,
+        min: f64::INFINITY,
+        max: f64::NEG_INFINITY,
+        is_whole: true,
+        common: 0.0,
+        lead: 0,
+        n_common: 0,
+    };
 
     #[inline(always)]
     fn see(&mut self, x: f64) {
@@ -338,13 +378,21 @@ impl Running {
         self.min = self.min.min(x);
         self.max = self.max.max(x);
         self.is_whole &= x == x.trunc();
+        if x == self.common {
+            self.lead += 1;
+            self.n_common += 1;
+        } else if self.lead > 0 {
+            self.lead -= 1;
+        } else {
+            (self.common, self.lead, self.n_common) = (x, 1, 1);
+        }
     }
 
     fn summary(&self) -> ColumnSummary {
-        let Self { n, min, max, is_whole, .. } = *self;
+        let Self { n, min, max, is_whole, common, n_common, .. } = *self;
         let mean_shifted = if n > 0 { self.sum / n as f64 } else { 0.0 };
         let squares = if n > 0 { (self.squares - self.sum * self.sum / n as f64).max(0.0) } else { 0.0 };
-        ColumnSummary { n, mean: self.shift + mean_shifted, squares, min, max, is_whole }
+        ColumnSummary { n, mean: self.shift + mean_shifted, squares, min, max, is_whole, common, n_common }
     }
 }
 
@@ -393,6 +441,22 @@ mod tests {
         assert!(gap < 1e-6);
     }
 
+    #[test]
+    fn the_number_of_most_cells_is_found_in_any_order_of_shards() {
+        // 0.48 in two thirds of the first column, in a third of the second
+        let cells =
+            |row: usize| [if row % 3 > 0 { 0.48 } else { row as f64 }, if row % 3 == 0 { 0.48 } else { row as f64 }];
+        let rows = Shard::of_table(Table::from_f64(2, (0..300).flat_map(cells).collect()));
+        let [a, b, c] = [0..100, 100..101, 101..300].map(|range| Survey::of(&rows.part(range)));
+        for survey in [Survey::of(&rows), a.merge(&b).merge(&c), c.merge(&b).merge(&a)] {
+            let [often, seldom] = survey.columns() else { panic!("two columns") };
+            assert!(often.is_mostly_one_number() && often.common == 0.48 && often.n_common <= 200);
+            assert!(!seldom.is_mostly_one_number() && seldom.n_common <= 100);
+        }
+        let missing = Survey::of(&Shard::of_table(Table::from_f64(1, vec![f64::NAN; 3])));
+        assert!(!missing.columns()[0].is_mostly_one_number());
+    }
+
     fn documents(n_words: usize, rows: &[&[(u32, u32)]]) -> Shard {
         let mut table = CountTable::new(n_words);
         rows.iter().for_each(|row| table.push_row(row.iter().copied()));
@@ -408,8 +472,9 @@ mod tests {
 
     #[test]
     fn surveys_of_documents_merge_exactly_in_any_order() {
-        let rows: Vec<Vec<(u32, u32)>> =
-            (0..50u32).map(|row| (row % 4..5).map(|word| (7 * word + row % 7, 1 + (row * word) % 5)).collect()).collect();
+        let rows: Vec<Vec<(u32, u32)>> = (0..50u32)
+            .map(|row| (row % 4..5).map(|word| (7 * word + row % 7, 1 + (row * word) % 5)).collect())
+            .collect();
         let rows: Vec<&[(u32, u32)]> = rows.iter().map(Vec::as_slice).collect();
         let all = documents(60, &rows);
         let shards = [0..0, 0..1, 1..20, 20..33, 33..50].map(|rows| Survey::of(&all.part(rows)));

@@ -109,6 +109,7 @@ fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, Strin
     }
     let n_text = (0..survey.n_columns).filter(|&ix| options.columns.levels(ix).is_some()).count();
     let n_binary = survey.columns().iter().filter(|column| column.is_binary()).count();
+    let n_few_valued = survey.columns().iter().filter(|column| column.is_few_valued()).count();
     let n_columns = survey.n_columns;
     if n_text == n_columns {
         (FamilyName::Categorical, "all columns hold text".into())
@@ -120,6 +121,8 @@ fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, Strin
         (FamilyName::Bernoulli, "all cells are 0 or 1".into())
     } else if n_binary > 0 {
         (FamilyName::Mixed, format!("{n_binary} of {n_columns} columns hold nothing but 0 and 1"))
+    } else if n_few_valued > 0 {
+        (FamilyName::Mixed, format!("{n_few_valued} of {n_columns} columns hold only whole numbers from 0 to 10"))
     } else if n_columns > 2 && survey.has_unit_rows() {
         (FamilyName::Vmf, "all rows have length 1".into())
     } else {
@@ -144,9 +147,19 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     } else if survey.n_columns > MOST_FULL_COLUMNS {
         let why = format!("{} columns are more than {MOST_FULL_COLUMNS}", survey.n_columns);
         chosen(Covariance::Diagonal, "diagonal", why)
+    } else if let Some(ix) = mostly_one_number(survey) {
+        let name = options.columns.name(ix);
+        let why = format!("more than half of the rows have the same number in column {name}");
+        chosen(Covariance::Diagonal, "diagonal", why)
     } else {
         chosen(Covariance::Full, "full", format!("{} columns are at most {MOST_FULL_COLUMNS}", survey.n_columns))
     }
+}
+
+/// The first column in which more than half of the rows have the same number but not all. Its variance within a component is nearly 0 or far from it, and in a full
+/// covariance that decides.
+fn mostly_one_number(survey: &Survey) -> Option<usize> {
+    survey.columns().iter().position(|column| column.is_mostly_one_number() && column.min < column.max)
 }
 
 /// What a pilot may try beside the usual covariance, where the user has said nothing of it: one width for all clusters, where columns are of one scale;
@@ -159,7 +172,8 @@ pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOption
         return Vec::new();
     }
     let n_columns = survey.n_columns;
-    let may_be_full = n_columns > MOST_FULL_COLUMNS
+    let may_be_full = mostly_one_number(survey).is_none()
+        && n_columns > MOST_FULL_COLUMNS
         && n_columns <= MOST_RIVAL_COLUMNS
         && survey.n_rows >= ROWS_A_FULL_COLUMN * n_columns as u64;
     let rivals = [(Covariance::Fixed, is_of_one_scale(survey)), (Covariance::Full, may_be_full)];
@@ -190,6 +204,7 @@ fn column_laws(
                 let natural = || match options.columns.levels(ix) {
                     Some(_) => ColumnFamily::Categorical,
                     None if column.is_binary() => ColumnFamily::Bernoulli,
+                    None if column.is_few_valued() => ColumnFamily::Categorical,
                     None if looks_counted(column) => ColumnFamily::Poisson,
                     None => ColumnFamily::Gaussian,
                 };
@@ -201,8 +216,8 @@ fn column_laws(
             let [gaussian, bernoulli, poisson, categorical] = counts;
             let value =
                 format!("{gaussian} gaussian, {bernoulli} bernoulli, {poisson} poisson, {categorical} categorical");
-            let why = "text is categorical, 0 and 1 bernoulli, small whole numbers from 0 on with the variance of counts poisson, all else \
-                       gaussian; --column-family says otherwise";
+            let why = "text and whole numbers from 0 to 10 are categorical, 0 and 1 bernoulli, whole numbers from 0 on with the variance of \
+                       counts poisson, all else gaussian; --column-family says otherwise";
             Ok((laws, Some(Choice::new("columns", &value, why))))
         }
     }

@@ -81,7 +81,10 @@ fn check_counts(counts: &CountsSummary, n_columns: usize) -> Decoded<()> {
 
 /// Whether some cells have this summary: the mean is between the smallest and the largest, and none is further from it than these two are apart.
 fn column_could_be(column: &ColumnSummary) -> bool {
-    let ColumnSummary { n, mean, squares, min, max, .. } = *column;
+    let ColumnSummary { n, mean, squares, min, max, common, n_common, .. } = *column;
+    if n_common > n || (n_common > 0 && !(min..=max).contains(&common)) {
+        return false;
+    }
     if n == 0 {
         return !mean.is_nan() && squares >= 0.0;
     }
