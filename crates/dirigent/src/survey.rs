@@ -12,6 +12,8 @@ const UNIT: f64 = 1e-4;
 
 /// The largest whole number of a column of few values.
 const FEW_VALUES: f64 = 10.0;
+/// With fewer rows for each value between the smallest and the largest, a column is one of numbers.
+const ROWS_PER_VALUE: f64 = 10.0;
 
 /// What is known of the data before the first cycle.
 ///
@@ -209,9 +211,10 @@ impl ColumnSummary {
         self.is_whole && self.min == 0.0 && self.max == 1.0
     }
 
-    /// Whether there are several whole numbers from 0 to 10, and nothing else: codes, ratings, small counts.
+    /// Whether there are several whole numbers from 0 to 10, and nothing else, with rows enough to learn the share of each: codes, ratings, small counts.
     pub fn is_few_valued(&self) -> bool {
-        self.is_whole && self.min >= 0.0 && self.min < self.max && self.max <= FEW_VALUES
+        let is_few = self.is_whole && self.min >= 0.0 && self.min < self.max && self.max <= FEW_VALUES;
+        is_few && self.n as f64 >= ROWS_PER_VALUE * (self.max - self.min + 1.0)
     }
 
     /// Whether more than half of the cells hold the same number.

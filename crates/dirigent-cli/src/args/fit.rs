@@ -77,7 +77,7 @@ pub(crate) struct ModelArgs {
     /// The law of a cluster's rows [default: what the rows look like; it is said which and why]
     #[arg(long)]
     family: Option<FamilyArg>,
-    /// The covariance of a gaussian cluster [default: full up to 32 columns, diagonal above or where cells are missing; where a sample of the rows says so, fixed, or full up to 64 columns]
+    /// The covariance of a gaussian cluster [default: full up to 32 columns; diagonal above, or if cells are missing or most rows have the same number in a column; where a sample of the rows says so, fixed, or full up to 64 columns]
     #[arg(long)]
     covariance: Option<CovarianceArg>,
     /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several
@@ -98,7 +98,7 @@ pub(crate) struct ModelArgs {
     /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     m0: Option<f64>,
-    /// multinomial, categorical: prior count of each word or level; documents: `learn` it from samples [default: by the weight of the prior]
+    /// multinomial, categorical: prior count of each word or level; multinomial: or `learn` it from samples [default: multinomial by --prior-documents; categorical 0.5]
     #[arg(long, value_name = "learn|X", value_parser = gamma, allow_negative_numbers = true)]
     gamma: Option<GammaArg>,
     /// multinomial: documents that the prior weighs; more give fewer clusters [default: √N/2, more if words repeat]

@@ -153,6 +153,43 @@ fn the_family_is_chosen_by_what_the_rows_look_like() {
 }
 
 #[test]
+fn few_whole_numbers_in_many_rows_are_levels() {
+    // a measurement, and a rating from 1 to 5
+    let rated = |n_rows: usize| survey(2, (0..n_rows).flat_map(|i| [i as f64 + 0.5, (i % 5 + 1) as f64]).collect());
+    let auto = ModelOptions::default();
+    assert_eq!(name_of(&auto, &rated(49)), "gaussian, covariance full");
+    let Model::Columns(family) = Model::resolve(&auto, &rated(50)).unwrap() else { panic!("a law for each column") };
+    assert!(matches!(family.columns[0].law, ColumnLaw::Normal { .. }));
+    assert_eq!(family.columns[1].law, ColumnLaw::Categorical { smoothing: 0.5, n_levels: 6 });
+    let gaussian = ModelOptions { family: Some(FamilyName::Gaussian), ..ModelOptions::default() };
+    assert_eq!(name_of(&gaussian, &rated(50)), "gaussian, covariance full");
+}
+
+#[test]
+fn a_column_of_mostly_one_number_is_in_no_full_covariance() {
+    let with_share = |n_equal: usize| {
+        survey(
+            2,
+            (0..20)
+                .flat_map(|i| {
+                    let x = i as f64 + 0.25;
+                    [x * x, if i < n_equal { 0.48 } else { x }]
+                })
+                .collect(),
+        )
+    };
+    let auto = ModelOptions::default();
+    assert_eq!(name_of(&auto, &with_share(10)), "gaussian, covariance full");
+    let (model, choices) = Model::explain(&auto, &with_share(11)).unwrap();
+    assert_eq!(model.described().name(), "gaussian, covariance diagonal");
+    let why = &choices.iter().find(|choice| choice.name == "covariance").expect("it was left open").why;
+    assert_eq!(why, "more than half of the rows have the same number in column 2");
+    assert_eq!(name_of(&auto, &with_share(20)), "gaussian, covariance full", "a constant column tells nothing");
+    let full = ModelOptions { covariance: Some(Covariance::Full), ..auto };
+    assert_eq!(name_of(&full, &with_share(15)), "gaussian, covariance full");
+}
+
+#[test]
 fn what_a_family_cannot_hold_is_refused_with_the_way_out() {
     let holes = survey(2, vec![1.5, f64::NAN, 3.0, 4.0, 5.0, f64::NAN]);
     let full = ModelOptions { covariance: Some(Covariance::Full), ..ModelOptions::default() };

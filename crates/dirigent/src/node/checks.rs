@@ -160,3 +160,44 @@ pub(super) fn check_count(count: u64) -> Decoded<()> {
 pub(super) fn check_alpha(alpha: f64) -> Decoded<()> {
     require(alpha > 0.0 && alpha.is_finite(), "a concentration that is none")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{CountTable, Table};
+
+    #[test]
+    fn surveys_that_no_rows_have_are_rejected() {
+        let mut documents = CountTable::new(9);
+        documents.push_row([(2, 3), (8, 1)]);
+        documents.push_row([(2, 1)]);
+        let sound = Survey::of(&Shard::of_table(Table::Counts(documents)));
+        assert!(check_survey(&sound).is_ok());
+        let changes: [fn(&mut CountsSummary); 8] = [
+            |counts| counts.n_words += 1,
+            |counts| counts.n_entries = 6,
+            |counts| counts.n_words_with_others = 6,
+            |counts| counts.repeats = f64::NAN,
+            |counts| counts.repeats = 4.5,
+            |counts| counts.word_totals[1].0 = 9,
+            |counts| counts.word_totals.swap(0, 1),
+            |counts| counts.word_totals[0].1 = u64::MAX,
+        ];
+        for (ix, change) in changes.iter().enumerate() {
+            let mut survey = sound.clone();
+            let CellSummary::Counts(counts) = &mut survey.cells else { panic!("documents") };
+            change(counts);
+            assert!(check_survey(&survey).is_err(), "change {ix}");
+        }
+        let numbers = Survey::of(&Shard::of_table(Table::from_f64(1, vec![2.0, 2.0, 5.0])));
+        assert!(check_survey(&numbers).is_ok());
+        let changes: [fn(&mut ColumnSummary); 3] =
+            [|column| column.n_common = 4, |column| column.common = 6.0, |column| column.common = f64::NAN];
+        for (ix, change) in changes.iter().enumerate() {
+            let mut survey = numbers.clone();
+            let CellSummary::Numbers { columns, .. } = &mut survey.cells else { panic!("numbers") };
+            change(&mut columns[0]);
+            assert!(check_survey(&survey).is_err(), "change {ix} of a column");
+        }
+    }
+}
