@@ -447,8 +447,10 @@ mod tests {
     #[test]
     fn the_number_of_most_cells_is_found_in_any_order_of_shards() {
         // 0.48 in two thirds of the first column, in a third of the second
-        let cells =
-            |row: usize| [if row % 3 > 0 { 0.48 } else { row as f64 }, if row % 3 == 0 { 0.48 } else { row as f64 }];
+        let cells = |row: usize| match row % 3 {
+            0 => [row as f64, 0.48],
+            _ => [0.48, row as f64],
+        };
         let rows = Shard::of_table(Table::from_f64(2, (0..300).flat_map(cells).collect()));
         let [a, b, c] = [0..100, 100..101, 101..300].map(|range| Survey::of(&rows.part(range)));
         for survey in [Survey::of(&rows), a.merge(&b).merge(&c), c.merge(&b).merge(&a)] {
