@@ -130,7 +130,7 @@ fn a_parameter_of_another_family_is_an_error() {
 #[test]
 fn the_family_is_chosen_by_what_the_rows_look_like() {
     let auto = ModelOptions::default();
-    let wide = |n_columns: usize| survey(n_columns, (0..3 * n_columns).map(|i| (i * i % 13) as f64 - 4.5).collect());
+    let wide = |n_columns: usize| survey(n_columns, (0..3 * n_columns).map(|i| (i * i % 1009) as f64 - 4.5).collect());
     assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS)), "gaussian, covariance full");
     assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS + 1)), "gaussian, covariance diagonal");
     assert_eq!(name_of(&auto, &survey(2, vec![1.5, f64::NAN, 3.0, 4.0])), "gaussian, covariance diagonal");
