@@ -224,3 +224,34 @@ def test_pictures_and_arviz(heaps):
     pytest.importorskip("arviz")
     data = model.to_arviz()
     assert data.posterior["k"].sizes["chain"] == 2
+
+
+def test_columns_of_pandas_are_what_their_types_say():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    side = np.arange(120) % 2
+    table = pandas.DataFrame(
+        {
+            "x": rng.normal(size=120) + 9 * side,
+            "code": pandas.Categorical(20 + 10 * (np.arange(120) % 3)),
+            "digits": pandas.Series([f"{100 * (ix % 4):04}" for ix in range(120)], dtype="string"),
+            "flag": side == 1,
+            "rating": 1 + np.arange(120) % 5,
+            "many": 7 * np.arange(120),
+        }
+    )
+    model = DirichletProcessMixture().fit(table)
+    columns = model._run.json("model.json")["model"]["columns"]
+    laws = [next(iter(column["law"])) for column in columns]
+    assert laws == ["normal", "categorical", "categorical", "bernoulli", "categorical", "normal"]
+    assert model._run.json("model.json")["columns"]["levels"][2] == ["0000", "0100", "0200", "0300"]
+
+
+def test_the_weight_of_the_prior_of_documents_is_one_number(documents):
+    counts = scipy.sparse.csr_matrix(documents[0])
+    light, heavy = (DirichletProcessMixture(prior_documents=weight).fit(counts) for weight in (2.0, 200.0))
+    gammas = [model._run.json("model.json")["model"]["smoothing"] for model in (light, heavy)]
+    assert gammas == pytest.approx([2.0 * 40 / 12, 200.0 * 40 / 12])
+    with pytest.raises(ValueError, match="prior_documents|prior-documents"):
+        DirichletProcessMixture(prior_documents=2.0, gamma=1.0).fit(counts)
+    assert DirichletProcessMixture(gamma="learn").fit(counts).n_components_ == 2

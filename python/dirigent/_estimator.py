@@ -51,7 +51,9 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     column_families : dict, optional
         The law of single columns, by name or by number from 1.
     sigma, sigma0, m0, gamma, kappa0, nu0, psi0, a0, b0, tau : float, optional
-        Parameters of the families' priors.
+        Parameters of the families' priors; `gamma="learn"` learns that of documents from samples.
+    prior_documents : float, optional
+        How many documents the prior of a cluster of documents weighs; more give fewer clusters.
     standardize, normalize : bool
         Give columns mean 0 and standard deviation 1; divide rows by their lengths.
     pca : int, optional

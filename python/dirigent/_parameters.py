@@ -26,7 +26,8 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         sigma: float | None = None,
         sigma0: float | None = None,
         m0: float | None = None,
-        gamma: float | None = None,
+        gamma: float | Literal["learn"] | None = None,
+        prior_documents: float | None = None,
         kappa0: float | None = None,
         nu0: float | None = None,
         psi0: float | None = None,
@@ -84,6 +85,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         self.sigma0 = sigma0
         self.m0 = m0
         self.gamma = gamma
+        self.prior_documents = prior_documents
         self.kappa0 = kappa0
         self.nu0 = nu0
         self.psi0 = psi0

@@ -3,7 +3,7 @@
 use dirigent::io::DataSet;
 use dirigent::rows::Row;
 use dirigent::run_dir::DataRecord;
-use dirigent::survey::{CellSummary, ColumnSummary, Survey};
+use dirigent::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
 use dirigent::{InputError, Result};
 use serde::Serialize;
 
@@ -94,7 +94,7 @@ fn cells(data: &DataSet) -> Cells {
             let columns = columns.iter().enumerate().map(|(ix, summary)| column(data, survey.n_rows, ix, summary));
             Cells::Dense { bytes_a_number, bytes, columns: columns.collect() }
         }
-        &CellSummary::Counts { n_entries, n_words } => Cells::Counts {
+        &CellSummary::Counts(CountsSummary { n_entries, n_words, .. }) => Cells::Counts {
             documents: survey.n_rows,
             vocabulary: survey.n_columns,
             entries: n_entries,

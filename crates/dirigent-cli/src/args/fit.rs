@@ -77,7 +77,7 @@ pub(crate) struct ModelArgs {
     /// The law of a cluster's rows [default: what the rows look like; it is said which and why]
     #[arg(long)]
     family: Option<FamilyArg>,
-    /// The covariance of a gaussian cluster [default: full up to 32 columns, diagonal above or where cells are missing; where a sample of the rows says so, fixed, or full up to 64 columns]
+    /// The covariance of a gaussian cluster [default: full up to 32 columns; diagonal above, or if cells are missing or most rows have the same number in a column; where a sample of the rows says so, fixed, or full up to 64 columns]
     #[arg(long)]
     covariance: Option<CovarianceArg>,
     /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several
@@ -98,9 +98,12 @@ pub(crate) struct ModelArgs {
     /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     m0: Option<f64>,
-    /// multinomial, categorical: prior count of each word or level [default: multinomial learnt; categorical all together as much as one row]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    gamma: Option<f64>,
+    /// multinomial, categorical: prior count of each word or level; multinomial: or `learn` it from samples [default: multinomial by --prior-documents; categorical 0.5]
+    #[arg(long, value_name = "learn|X", value_parser = gamma, allow_negative_numbers = true)]
+    gamma: Option<GammaArg>,
+    /// multinomial: documents that the prior weighs; more give fewer clusters [default: √N/2, more if words repeat]
+    #[arg(long, value_name = "C", value_parser = number, allow_negative_numbers = true)]
+    prior_documents: Option<f64>,
     /// covariance diagonal, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     kappa0: Option<f64>,
@@ -174,6 +177,13 @@ pub(crate) struct RunArgs {
 pub(crate) enum CyclesArg {
     Auto,
     Fixed(u64),
+}
+
+/// Where γ comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum GammaArg {
+    Learn,
+    Fixed(f64),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -262,7 +272,12 @@ impl ModelArgs {
             noise_sd: self.sigma,
             mean_sd: self.sigma0,
             prior_mean: self.m0,
-            smoothing: self.gamma,
+            smoothing: match self.gamma {
+                Some(GammaArg::Fixed(gamma)) => Some(gamma),
+                Some(GammaArg::Learn) | None => None,
+            },
+            learns_smoothing: matches!(self.gamma, Some(GammaArg::Learn)),
+            prior_documents: self.prior_documents,
             prior_rows: self.kappa0,
             degrees: self.nu0,
             prior_scale: self.psi0,
@@ -290,6 +305,13 @@ fn column_family(text: &str) -> Result<(String, ColumnFamily), String> {
 /// Only whether it is a number: which numbers make sense is for the model to say.
 fn number(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+fn gamma(text: &str) -> Result<GammaArg, String> {
+    match text {
+        "learn" => Ok(GammaArg::Learn),
+        text => text.parse().map(GammaArg::Fixed).map_err(|_| "expected learn or a number".to_owned()),
+    }
 }
 
 fn cycles(text: &str) -> Result<CyclesArg, String> {

@@ -246,7 +246,7 @@ mod tests {
     use crate::message::envelope::{HEADER, seal};
     use crate::model::{Model, ModelOptions};
     use crate::node::Joins;
-    use crate::rows::{Shard, Table};
+    use crate::rows::{CountTable, Shard, Table};
     use crate::survey::Survey;
     use crate::sweep::Kernel;
     use proptest::prelude::*;
@@ -314,7 +314,11 @@ mod tests {
             n_rows: 2,
         };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
-        for message in [Message::Hello(Hello { survey, kernel }), Message::Plan(plan), Message::ShownLabels(labels)] {
+        let mut documents = CountTable::new(2);
+        documents.push_row([(0, 3), (1, 1)]);
+        let of_documents = Hello { survey: Survey::of(&Shard::of_table(Table::Counts(documents))), kernel };
+        let hellos = [Hello { survey, kernel }, of_documents].map(Message::Hello);
+        for message in hellos.into_iter().chain([Message::Plan(plan), Message::ShownLabels(labels)]) {
             assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
         }
     }

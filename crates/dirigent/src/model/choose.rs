@@ -40,7 +40,7 @@ pub(crate) struct ChosenShape {
 /// Checks that the options go together and with the rows, and chooses what was left out.
 pub(crate) fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenShape> {
     let (family, mut choices) = family(options, survey)?;
-    let is_counts = matches!(survey.cells, CellSummary::Counts { .. });
+    let is_counts = matches!(survey.cells, CellSummary::Counts(_));
     if is_counts != (family == FamilyName::Multinomial) {
         let (problem, hint) = if is_counts {
             ("needs dense rows, and these are sparse counts", "fit counts with --family multinomial")
@@ -96,7 +96,7 @@ fn family(options: &ModelOptions, survey: &Survey) -> Result<(FamilyName, Vec<Ch
 
 /// The family that the rows look like, and why.
 fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, String) {
-    if matches!(survey.cells, CellSummary::Counts { .. }) {
+    if matches!(survey.cells, CellSummary::Counts(_)) {
         return (FamilyName::Multinomial, "rows are sparse counts".into());
     }
     if options.covariance.is_some() || ["sigma", "sigma0", "nu0", "psi0"].iter().any(|name| options.gives(name)) {
@@ -107,6 +107,7 @@ fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, Strin
     }
     let n_text = (0..survey.n_columns).filter(|&ix| options.columns.levels(ix).is_some()).count();
     let n_binary = survey.columns().iter().filter(|column| column.is_binary()).count();
+    let n_few_valued = survey.columns().iter().filter(|column| column.is_few_valued()).count();
     let n_columns = survey.n_columns;
     if n_text == n_columns {
         (FamilyName::Categorical, "all columns hold text".into())
@@ -118,6 +119,8 @@ fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, Strin
         (FamilyName::Bernoulli, "all cells are 0 or 1".into())
     } else if n_binary > 0 {
         (FamilyName::Mixed, format!("{n_binary} of {n_columns} columns hold nothing but 0 and 1"))
+    } else if n_few_valued > 0 {
+        (FamilyName::Mixed, format!("{n_few_valued} of {n_columns} columns hold only whole numbers from 0 to 10"))
     } else if n_columns > 2 && survey.has_unit_rows() {
         (FamilyName::Vmf, "all rows have length 1".into())
     } else {
@@ -142,9 +145,19 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     } else if survey.n_columns > MOST_FULL_COLUMNS {
         let why = format!("{} columns are more than {MOST_FULL_COLUMNS}", survey.n_columns);
         chosen(Covariance::Diagonal, "diagonal", why)
+    } else if let Some(ix) = mostly_one_number(survey) {
+        let name = options.columns.name(ix);
+        let why = format!("more than half of the rows have the same number in column {name}");
+        chosen(Covariance::Diagonal, "diagonal", why)
     } else {
         chosen(Covariance::Full, "full", format!("{} columns are at most {MOST_FULL_COLUMNS}", survey.n_columns))
     }
+}
+
+/// The first column in which more than half of the rows have the same number but not all. Its variance within a component is nearly 0 or far from it, and in a full
+/// covariance that decides.
+fn mostly_one_number(survey: &Survey) -> Option<usize> {
+    survey.columns().iter().position(|column| column.is_mostly_one_number() && column.min < column.max)
 }
 
 /// The other covariances that compete with the usual one, where the user leaves all of it open.
@@ -159,7 +172,7 @@ pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOption
         _ if *covariance == usual => false,
         Covariance::Fixed => is_of_one_scale(survey),
         Covariance::Diagonal => true,
-        Covariance::Full => survey.n_columns <= MOST_RIVAL_COLUMNS,
+        Covariance::Full => survey.n_columns <= MOST_RIVAL_COLUMNS && mostly_one_number(survey).is_none(),
     };
     let with = |covariance| ModelOptions { covariance: Some(covariance), ..options.clone() };
     [Covariance::Fixed, Covariance::Diagonal, Covariance::Full].into_iter().filter(competes).map(with).collect()
@@ -188,6 +201,7 @@ fn column_laws(
                 let natural = || match options.columns.levels(ix) {
                     Some(_) => ColumnFamily::Categorical,
                     None if column.is_binary() => ColumnFamily::Bernoulli,
+                    None if column.is_few_valued() => ColumnFamily::Categorical,
                     None if looks_counted(column) => ColumnFamily::Poisson,
                     None => ColumnFamily::Gaussian,
                 };
@@ -199,8 +213,8 @@ fn column_laws(
             let [gaussian, bernoulli, poisson, categorical] = counts;
             let value =
                 format!("{gaussian} gaussian, {bernoulli} bernoulli, {poisson} poisson, {categorical} categorical");
-            let why = "text is categorical, 0 and 1 bernoulli, small whole numbers from 0 on with the variance of counts poisson, all else \
-                       gaussian; --column-family says otherwise";
+            let why = "text and whole numbers from 0 to 10 are categorical, 0 and 1 bernoulli, whole numbers from 0 on with the variance of \
+                       counts poisson, all else gaussian; --column-family says otherwise";
             Ok((laws, Some(Choice::new("columns", &value, why))))
         }
     }
@@ -216,7 +230,7 @@ fn looks_counted(column: &ColumnSummary) -> bool {
 fn missing(survey: &Survey) -> impl Iterator<Item = (usize, u64)> + '_ {
     let columns = match &survey.cells {
         CellSummary::Numbers { columns, .. } => columns.as_slice(),
-        CellSummary::Counts { .. } => &[],
+        CellSummary::Counts(_) => &[],
     };
     columns.iter().enumerate().map(|(ix, column)| (ix, survey.n_rows - column.n)).filter(|(_, n)| *n > 0)
 }
@@ -350,7 +364,7 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
     let (of, known): (&str, &[&str]) = match shape {
         Shape::Gaussian(Covariance::Full) => ("gaussian --covariance full", &["m0", "kappa0", "nu0", "psi0"]),
         Shape::Gaussian(_) => ("gaussian --covariance fixed", &["sigma", "sigma0", "m0"]),
-        Shape::Multinomial => ("multinomial", &["gamma"]),
+        Shape::Multinomial => ("multinomial", &["gamma", "prior-documents"]),
         Shape::Vmf => ("vmf", &["tau", "kappa0"]),
         Shape::Columns(FamilyName::Gaussian, _) => ("gaussian --covariance diagonal", &["m0", "kappa0", "a0", "b0"]),
         Shape::Columns(FamilyName::Bernoulli, _) => ("bernoulli", &["a0", "b0"]),
@@ -358,11 +372,26 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
         Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
         Shape::Columns(..) => ("mixed", &["kappa0", "gamma"]),
     };
+    check_smoothing(shape, options)?;
     let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name);
     let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
     let options = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
     let problem = format!("--{name} is no parameter of --family {of}, which has {options}");
     Err(InputError::new(problem).hint(format!("leave --{name} out, or choose {}", family_with(name))).into())
+}
+
+/// γ has one source.
+fn check_smoothing(shape: &Shape, options: &ModelOptions) -> Result<()> {
+    if options.learns_smoothing && !matches!(shape, Shape::Multinomial) {
+        let hint = "leave --gamma out or give a number, or choose --family multinomial";
+        return Err(InputError::new("--gamma learn is for documents (--family multinomial)").hint(hint).into());
+    }
+    let is_learned = options.learns_smoothing && options.smoothing.is_none();
+    if options.prior_documents.is_some() && (is_learned || options.smoothing.is_some()) {
+        let problem = "--prior-documents and --gamma both set the weight of the prior";
+        return Err(InputError::new(problem).hint("give one of them").into());
+    }
+    Ok(())
 }
 
 /// A family that has a parameter, as it is asked for.
@@ -371,6 +400,7 @@ fn family_with(name: &str) -> &'static str {
         "sigma" | "sigma0" => "--family gaussian --covariance fixed",
         "m0" => "--family gaussian",
         "gamma" => "--family multinomial or categorical",
+        "prior-documents" => "--family multinomial",
         "nu0" | "psi0" => "--family gaussian --covariance full",
         "tau" => "--family vmf",
         "kappa0" => "--covariance diagonal or full, or --family vmf",

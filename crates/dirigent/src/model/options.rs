@@ -145,8 +145,12 @@ pub struct ModelOptions {
     pub mean_sd: Option<f64>,
     /// `--m0`
     pub prior_mean: Option<f64>,
-    /// `--gamma`
+    /// `--gamma NUMBER`
     pub smoothing: Option<f64>,
+    /// `--gamma learn`: whether samples of the documents decide, as long as `smoothing` is open.
+    pub learns_smoothing: bool,
+    /// `--prior-documents`
+    pub prior_documents: Option<f64>,
     /// `--kappa0`
     pub prior_rows: Option<f64>,
     /// `--nu0`
@@ -218,12 +222,13 @@ pub struct ColumnOptions {
 
 impl ModelOptions {
     /// The parameters of priors by the names the command has for them.
-    pub(super) fn parameters(&self) -> [(&'static str, Option<f64>); 10] {
+    pub(super) fn parameters(&self) -> [(&'static str, Option<f64>); 11] {
         [
             ("sigma", self.noise_sd),
             ("sigma0", self.mean_sd),
             ("m0", self.prior_mean),
             ("gamma", self.smoothing),
+            ("prior-documents", self.prior_documents),
             ("kappa0", self.prior_rows),
             ("nu0", self.degrees),
             ("psi0", self.prior_scale),

@@ -25,6 +25,9 @@ const SHARE: f64 = 0.2;
 const STRENGTH: f64 = 2.0;
 /// a₀ of normal columns: two rows' worth of knowledge of the variance.
 const SHAPE: f64 = 1.0;
+/// γ of categorical columns, Jeffreys' prior. With 1 over the levels, clusters are expected to lack most of many levels: a column of 100 that tells nothing breaks
+/// 600 rows into 31 clusters instead of 3 (ARI 0.19, with this 0.6 to 0.8).
+const LEVEL_ROWS: f64 = 0.5;
 /// What a pilot tries in their place.
 const SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.7];
 /// ν₀ − D − 2 as a share of the columns.
@@ -121,16 +124,34 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
 }
 
 fn multinomial(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Multinomial> {
-    let CellSummary::Counts { n_words, .. } = survey.cells else {
+    let CellSummary::Counts(counts) = &survey.cells else {
         panic!("dense rows become counts before the survey of a multinomial")
     };
     // rows without a single word say nothing, whatever γ is
-    let words_a_row = if n_words > 0 { n_words as f64 / survey.n_rows as f64 } else { 1.0 };
-    // a heavier one lets a sweep from a cold start end with a single component
-    let rule = words_a_row / survey.n_columns as f64;
-    let why = "words a row over the size of the vocabulary: the prior weighs as much as one row";
-    let smoothing = positive("--gamma", gathered.take("gamma", options.smoothing, rule, why))?;
+    let words_per_row = if counts.n_words > 0 { counts.n_words as f64 / survey.n_rows as f64 } else { 1.0 };
+    let design_effect = counts.design_effect(survey.n_rows);
+    let by_rule = weight(survey.n_rows) * design_effect;
+    let (documents, why) = match options.prior_documents {
+        Some(documents) => {
+            (positive("--prior-documents", documents)?, "the prior weighs as many documents as you say".into())
+        }
+        None => {
+            let n_rows = survey.n_rows;
+            let why = format!(
+                "the prior weighs {by_rule:.0} documents: half the square root of {n_rows}, times {design_effect:.1} for repeated words"
+            );
+            (by_rule, why)
+        }
+    };
+    let rule = documents * words_per_row / survey.n_columns as f64;
+    let smoothing = positive("--gamma", gathered.take("gamma", options.smoothing, rule, &why))?;
     Ok(Multinomial { smoothing, n_words: survey.n_columns })
+}
+
+/// Rows that a prior of documents weighs: half the square root of all. A cluster of fewer must differ clearly to be one, and the number of clusters
+/// grows slowly with the rows.
+fn weight(n_rows: u64) -> f64 {
+    0.5 * (n_rows.max(1) as f64).sqrt()
 }
 
 /// The concentration at which rows have a given mean resultant length, nearly.
@@ -223,7 +244,7 @@ fn poisson(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> 
 
 fn categorical(options: &ModelOptions, column: &ColumnSummary, n_levels: Option<usize>) -> Result<ColumnLaw> {
     let n_levels = n_levels.unwrap_or(column.max.max(0.0) as usize + 1).max(1);
-    let smoothing = positive("--gamma", options.smoothing.unwrap_or(1.0 / n_levels as f64))?;
+    let smoothing = positive("--gamma", options.smoothing.unwrap_or(LEVEL_ROWS))?;
     Ok(ColumnLaw::Categorical { smoothing, n_levels })
 }
 
@@ -253,7 +274,7 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
         tell("a0, b0", "1 and 1 over the mean", "poisson columns: as much as one row like the data");
     }
     if has(ColumnFamily::Categorical) {
-        tell("gamma", "1 over the number of levels", "categorical columns: as much as one row, spread over all levels");
+        tell("gamma", "0.5", "categorical columns: half a row for each level, so that clusters need not lack levels");
     }
 }
 

@@ -38,8 +38,53 @@ fn what_is_left_out_comes_from_the_data() {
     assert_eq!(family.prior_mean, [2.0, 20.0]);
     let pooled = ((1.0f64 + 100.0) / 2.0).sqrt();
     assert!((family.mean_sd - pooled).abs() < 1e-12 && (family.noise_sd - pooled / 2.0).abs() < 1e-12);
-    let model = Model::resolve(&ModelOptions::default(), &counts()).unwrap();
-    assert_eq!(model, Model::Multinomial(Multinomial { smoothing: 1.0, n_words: 4 }));
+}
+
+/// γ, and why.
+fn gamma_of(options: &ModelOptions, survey: &Survey) -> (f64, Option<String>) {
+    let (model, choices) = Model::explain(options, survey).unwrap();
+    let Model::Multinomial(family) = model else { panic!("documents") };
+    (family.smoothing, choices.into_iter().find(|choice| choice.name == "gamma").map(|choice| choice.why))
+}
+
+#[test]
+fn gamma_of_documents_is_that_of_the_formula() {
+    // 8 words in 2 documents; pairs of equal words: (2 + 12) of 5 a word of 6, and 2 of 1 a word of 2
+    let (gamma, why) = gamma_of(&ModelOptions::default(), &counts());
+    let (within, between) = ((14.0 / 5.0 + 2.0) / 8.0, (4.0 + 4.0 + 16.0) / 64.0);
+    let effect = 1.0 + (within - between) / (1.0 - between) * 3.0;
+    let by_hand = 0.5 * 2f64.sqrt() * effect * 4.0 / 4.0;
+    // the pairs of a document are rounded to 2⁻¹²
+    assert!((gamma - by_hand).abs() < 1e-3, "{gamma} instead of {by_hand}");
+    let expected = "the prior weighs 1 documents: half the square root of 2, times 2.1 for repeated words";
+    assert_eq!(why.as_deref(), Some(expected));
+}
+
+#[test]
+fn rows_without_words_have_a_gamma_too() {
+    let mut table = CountTable::new(4);
+    table.push_row([]);
+    let survey = Survey::of(&Shard::of_table(Table::Counts(table)));
+    assert_eq!(gamma_of(&ModelOptions::default(), &survey).0, 0.125);
+    let nothing = Survey::of(&Shard::of_table(Table::Counts(CountTable::new(4))));
+    assert_eq!(gamma_of(&ModelOptions::default(), &nothing).0, 0.125);
+}
+
+#[test]
+fn the_weight_of_the_prior_is_the_users_if_given_and_gamma_has_one_source() {
+    let weight = ModelOptions { prior_documents: Some(3.0), ..ModelOptions::default() };
+    assert_eq!(gamma_of(&weight, &counts()).0, 3.0 * 4.0 / 4.0);
+    let given = ModelOptions { smoothing: Some(1.0), ..ModelOptions::default() };
+    assert_eq!(gamma_of(&given, &counts()), (1.0, None));
+    let learned = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
+    for options in [given, learned.clone()] {
+        let problem = problem_of(&ModelOptions { prior_documents: Some(3.0), ..options }, &counts());
+        assert!(problem.contains("--prior-documents and --gamma"), "{problem}");
+    }
+    let zero = ModelOptions { prior_documents: Some(0.0), ..ModelOptions::default() };
+    assert!(problem_of(&zero, &counts()).contains("--prior-documents must be a positive number, got 0"));
+    assert!(problem_of(&weight, &numbers()).contains("--prior-documents is no parameter"));
+    assert!(problem_of(&learned, &numbers()).contains("--gamma learn is for documents"));
 }
 
 #[test]
@@ -85,7 +130,7 @@ fn a_parameter_of_another_family_is_an_error() {
 #[test]
 fn the_family_is_chosen_by_what_the_rows_look_like() {
     let auto = ModelOptions::default();
-    let wide = |n_columns: usize| survey(n_columns, (0..3 * n_columns).map(|i| (i * i % 13) as f64 - 4.5).collect());
+    let wide = |n_columns: usize| survey(n_columns, (0..3 * n_columns).map(|i| (i * i % 1009) as f64 - 4.5).collect());
     assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS)), "gaussian, covariance full");
     assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS + 1)), "gaussian, covariance diagonal");
     assert_eq!(name_of(&auto, &survey(2, vec![1.5, f64::NAN, 3.0, 4.0])), "gaussian, covariance diagonal");
@@ -105,6 +150,43 @@ fn the_family_is_chosen_by_what_the_rows_look_like() {
     let (_, choices) = Model::explain(&auto, &numbers()).unwrap();
     let names: Vec<&str> = choices.iter().map(|choice| choice.name.as_str()).collect();
     assert_eq!(names, ["family", "covariance", "kappa0", "nu0", "psi0", "m0"]);
+}
+
+#[test]
+fn few_whole_numbers_in_many_rows_are_levels() {
+    // a measurement, and a rating from 1 to 5
+    let rated = |n_rows: usize| survey(2, (0..n_rows).flat_map(|i| [i as f64 + 0.5, (i % 5 + 1) as f64]).collect());
+    let auto = ModelOptions::default();
+    assert_eq!(name_of(&auto, &rated(49)), "gaussian, covariance full");
+    let Model::Columns(family) = Model::resolve(&auto, &rated(50)).unwrap() else { panic!("a law for each column") };
+    assert!(matches!(family.columns[0].law, ColumnLaw::Normal { .. }));
+    assert_eq!(family.columns[1].law, ColumnLaw::Categorical { smoothing: 0.5, n_levels: 6 });
+    let gaussian = ModelOptions { family: Some(FamilyName::Gaussian), ..ModelOptions::default() };
+    assert_eq!(name_of(&gaussian, &rated(50)), "gaussian, covariance full");
+}
+
+#[test]
+fn a_column_of_mostly_one_number_is_in_no_full_covariance() {
+    let with_share = |n_equal: usize| {
+        survey(
+            2,
+            (0..20)
+                .flat_map(|i| {
+                    let x = i as f64 + 0.25;
+                    [x * x, if i < n_equal { 0.48 } else { x }]
+                })
+                .collect(),
+        )
+    };
+    let auto = ModelOptions::default();
+    assert_eq!(name_of(&auto, &with_share(10)), "gaussian, covariance full");
+    let (model, choices) = Model::explain(&auto, &with_share(11)).unwrap();
+    assert_eq!(model.described().name(), "gaussian, covariance diagonal");
+    let why = &choices.iter().find(|choice| choice.name == "covariance").expect("it was left open").why;
+    assert_eq!(why, "more than half of the rows have the same number in column 2");
+    assert_eq!(name_of(&auto, &with_share(20)), "gaussian, covariance full", "a constant column tells nothing");
+    let full = ModelOptions { covariance: Some(Covariance::Full), ..auto };
+    assert_eq!(name_of(&full, &with_share(15)), "gaussian, covariance full");
 }
 
 #[test]

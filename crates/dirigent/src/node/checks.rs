@@ -10,7 +10,7 @@ use crate::family::Conjugate;
 use crate::message::{Decoded, Hello, Joining, Plan, Stamp, require};
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::survey::{CellSummary, ColumnSummary, Survey};
+use crate::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
 
 /// More rows, cycles, versions and components than any run has: sums of them do not overflow.
 const MOST: u64 = 1 << 48;
@@ -62,15 +62,29 @@ fn check_survey(survey: &Survey) -> Decoded<()> {
             require(columns.iter().all(could_be), "a summary that no column has")?;
             require(!squared_lengths.iter().any(|length| length.is_nan()), "a row of no length")
         }
-        CellSummary::Counts { n_entries, n_words } => {
-            require(*n_entries <= MOST && *n_words <= MOST, "more words than there are")
-        }
+        CellSummary::Counts(counts) => check_counts(counts, survey.n_columns),
     }
+}
+
+/// Sums over documents of a vocabulary of this size.
+fn check_counts(counts: &CountsSummary, n_columns: usize) -> Decoded<()> {
+    let &CountsSummary { n_entries, n_words, n_words_with_others, repeats, ref word_totals } = counts;
+    require(n_words <= MOST && n_entries <= n_words, "more words than there are")?;
+    let is_share = n_words_with_others <= n_words && (0.0..=n_words_with_others as f64).contains(&repeats);
+    require(is_share, "more repeats than words")?;
+    let are_words = word_totals.is_sorted_by(|(a, _), (b, _)| a < b)
+        && word_totals.iter().all(|(word, total)| (*word as usize) < n_columns && *total > 0);
+    require(are_words, "words that are not in the vocabulary")?;
+    let sum = word_totals.iter().try_fold(0u64, |sum, (_, total)| sum.checked_add(*total));
+    require(sum == Some(n_words), "other words than there are in all")
 }
 
 /// Whether some cells have this summary: the mean is between the smallest and the largest, and none is further from it than these two are apart.
 fn column_could_be(column: &ColumnSummary) -> bool {
-    let ColumnSummary { n, mean, squares, min, max, .. } = *column;
+    let ColumnSummary { n, mean, squares, min, max, common, n_common, .. } = *column;
+    if n_common > n || (n_common > 0 && !(min..=max).contains(&common)) {
+        return false;
+    }
     if n == 0 {
         return !mean.is_nan() && squares >= 0.0;
     }
@@ -146,4 +160,45 @@ pub(super) fn check_count(count: u64) -> Decoded<()> {
 /// A concentration.
 pub(super) fn check_alpha(alpha: f64) -> Decoded<()> {
     require(alpha > 0.0 && alpha.is_finite(), "a concentration that is none")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{CountTable, Table};
+
+    #[test]
+    fn surveys_that_no_rows_have_are_rejected() {
+        let mut documents = CountTable::new(9);
+        documents.push_row([(2, 3), (8, 1)]);
+        documents.push_row([(2, 1)]);
+        let sound = Survey::of(&Shard::of_table(Table::Counts(documents)));
+        assert!(check_survey(&sound).is_ok());
+        let changes: [fn(&mut CountsSummary); 8] = [
+            |counts| counts.n_words += 1,
+            |counts| counts.n_entries = 6,
+            |counts| counts.n_words_with_others = 6,
+            |counts| counts.repeats = f64::NAN,
+            |counts| counts.repeats = 4.5,
+            |counts| counts.word_totals[1].0 = 9,
+            |counts| counts.word_totals.swap(0, 1),
+            |counts| counts.word_totals[0].1 = u64::MAX,
+        ];
+        for (ix, change) in changes.iter().enumerate() {
+            let mut survey = sound.clone();
+            let CellSummary::Counts(counts) = &mut survey.cells else { panic!("documents") };
+            change(counts);
+            assert!(check_survey(&survey).is_err(), "change {ix}");
+        }
+        let numbers = Survey::of(&Shard::of_table(Table::from_f64(1, vec![2.0, 2.0, 5.0])));
+        assert!(check_survey(&numbers).is_ok());
+        let changes: [fn(&mut ColumnSummary); 3] =
+            [|column| column.n_common = 4, |column| column.common = 6.0, |column| column.common = f64::NAN];
+        for (ix, change) in changes.iter().enumerate() {
+            let mut survey = numbers.clone();
+            let CellSummary::Numbers { columns, .. } = &mut survey.cells else { panic!("numbers") };
+            change(&mut columns[0]);
+            assert!(check_survey(&survey).is_err(), "change {ix} of a column");
+        }
+    }
 }

@@ -78,5 +78,5 @@ impl Hellos {
 
 /// How many columns rows have, and whether they are counts.
 fn kind_of(hello: &Hello) -> (usize, bool) {
-    (hello.survey.n_columns, matches!(hello.survey.cells, CellSummary::Counts { .. }))
+    (hello.survey.n_columns, matches!(hello.survey.cells, CellSummary::Counts(_)))
 }

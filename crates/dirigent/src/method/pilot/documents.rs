@@ -1,4 +1,4 @@
-//! γ of documents, from samples of them.
+//! `--gamma learn`: γ of documents, from samples of them.
 //!
 //! Components that were found under one γ speak for it, so each γ on a line is fitted by itself, wide ones first: they have few components and cost little.
 //! A sample splits what many rows share: which γ is most probable rises with the rows, where clusters have parts of their own, and stays where they have none.
@@ -7,12 +7,13 @@
 use super::sample::Sample;
 use super::{GROWTH, LARGEST_SAMPLE, Pilot, SAMPLE};
 use crate::error::Result;
-use crate::model::{ModelOptions, choose};
+use crate::family::Multinomial;
+use crate::model::{Model, ModelOptions, choose};
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
 
-/// The first γ that is tried with the first sample, in units of the usual one.
+/// The first γ that is tried with the first sample: that of a prior that weighs so many documents.
 const WIDEST: f64 = 32.0;
 /// The same with further samples, in units of the one before: the most that γ may rise between them.
 const WIDER: f64 = GROWTH as f64;
@@ -31,14 +32,12 @@ struct Lesson {
     smoothing: f64,
 }
 
-/// The multinomial model of documents whose γ the user has left open. `usual` is γ by the rule.
-pub(super) fn learn(
-    rows: &Shard,
-    options: &ModelOptions,
-    usual: f64,
-    survey: &Survey,
-    kernel: Kernel,
-) -> Result<Pilot> {
+/// The multinomial model of documents whose γ samples decide.
+pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
+    let widest = ModelOptions { learns_smoothing: false, prior_documents: Some(WIDEST), ..options.clone() };
+    let Model::Multinomial(Multinomial { smoothing: widest, .. }) = Model::resolve(&widest, survey)? else {
+        panic!("only documents have a γ to learn")
+    };
     let mut lessons: Vec<Lesson> = Vec::new();
     for n_rows in (0..).map(|growth| SAMPLE * GROWTH.pow(growth)) {
         let is_dear = n_rows > SAMPLE * GROWTH && rows.n_rows() < PART * n_rows;
@@ -46,7 +45,7 @@ pub(super) fn learn(
             break;
         }
         let sample = Sample::new(rows, n_rows, kernel);
-        let widest = lessons.last().map_or(WIDEST * usual, |lesson| WIDER * lesson.smoothing);
+        let widest = lessons.last().map_or(widest, |lesson| WIDER * lesson.smoothing);
         let smoothing = most_probable(&sample, options, widest)?;
         lessons.push(Lesson { n_rows: sample.rows.n_rows() as f64, smoothing });
         if sample.rows.n_rows() == rows.n_rows() {
@@ -111,7 +110,6 @@ fn why(lessons: &[Lesson], n_rows: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Model;
     use crate::rng::{Role, Seed};
     use crate::rows::{CountTable, Table};
 
@@ -138,7 +136,8 @@ mod tests {
     fn the_gamma_that_clusters_were_drawn_with_is_found_from_samples() {
         // fewer rows than a sample, and so many that what samples teach is carried on
         for (n_rows, smoothing) in [(1500, 0.1), (1500, 1.0), (20_000, 0.3)] {
-            let pilot = learnt(&documents(n_rows, 12, smoothing), &ModelOptions::default());
+            let asked = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
+            let pilot = learnt(&documents(n_rows, 12, smoothing), &asked);
             let Model::Multinomial(family) = pilot.model else { panic!("documents") };
             let ratio = family.smoothing / smoothing;
             assert!((0.75..1.33).contains(&ratio), "{} instead of {smoothing} of {n_rows} rows", family.smoothing);
@@ -148,6 +147,12 @@ mod tests {
     #[test]
     fn a_gamma_that_was_given_stays() {
         let asked = ModelOptions { smoothing: Some(0.7), ..ModelOptions::default() };
+        assert_eq!(learnt(&documents(300, 3, 0.1), &asked).options, asked);
+    }
+
+    #[test]
+    fn a_gamma_that_is_left_out_is_not_learned() {
+        let asked = ModelOptions::default();
         assert_eq!(learnt(&documents(300, 3, 0.1), &asked).options, asked);
     }
 

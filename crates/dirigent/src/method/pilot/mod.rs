@@ -89,8 +89,8 @@ impl Pilot {
 /// ```
 pub fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
     let (usual, choices) = Model::explain(options, survey)?;
-    if let (Model::Multinomial(family), None) = (&usual, options.smoothing) {
-        return documents::learn(rows, options, family.smoothing, survey, kernel);
+    if options.learns_smoothing && options.smoothing.is_none() {
+        return documents::learn(rows, options, survey, kernel);
     }
     let mut contenders = Vec::new();
     for options in std::iter::once(options.clone()).chain(choose::rivals(options, survey)) {
