@@ -1,8 +1,10 @@
 //! `dirigent fit`: from options and rows to a run.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::ArgMatches;
+use dirigent::interrupt::Interrupt;
 use dirigent::io::amount;
 use dirigent::method::MethodOptions;
 use dirigent::method::cgs::Draws;
@@ -64,7 +66,8 @@ pub(crate) fn fit(
     if resumed.is_none() {
         check_disk(args, input.data.n_rows())?;
     }
-    let fit = Fit::prepare_for(args, &input, outside.as_ref())?;
+    let interrupt = watcher.as_ref().map_or_else(Interrupt::new, |watcher| watcher.interrupt.clone());
+    let fit = Fit::prepare_for(args, &input, outside.as_ref(), &interrupt)?;
     console.say(describe_model(&fit.model, &input.model_options));
     if args.model.explain_prior {
         let say = |Choice { name, value, why }: &Choice| console.say(format_args!("  {name}: {value} ({why})"));
@@ -106,11 +109,17 @@ pub(crate) struct Fit<'a> {
 impl<'a> Fit<'a> {
     /// Options that [`check`] lets through, and what they have read.
     pub(crate) fn prepare(args: &'a FitArgs, input: &'a Input) -> Result<Self> {
-        Self::prepare_for(args, input, None)
+        Self::prepare_for(args, input, None, &Interrupt::new())
     }
 
     /// The same with workers that another program's engine has.
-    fn prepare_for(args: &'a FitArgs, input: &'a Input, outside: Option<&Outside>) -> Result<Self> {
+    fn prepare_for(
+        args: &'a FitArgs,
+        input: &'a Input,
+        outside: Option<&Outside>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let began = Instant::now();
         let Input { data, rows, model_options, .. } = input;
         let (cycles, draws) = plan_draws(&args.run)?;
         let kernel = Kernel::choose(&args.run.kernel)?;
@@ -130,11 +139,14 @@ impl<'a> Fit<'a> {
         let survey = options.survey(&shard);
         let n_threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let ChosenModel { options: learnt, model, choices, start } =
-            model::choose(&shard, model_options, &survey, kernel, n_threads)?;
+            model::choose(&shard, model_options, &survey, kernel, n_threads, interrupt)?;
         options.set_model(learnt);
         if let MethodOptions::Distributed(options) = &mut options {
             options.components = start;
         }
+        // the limit is for everything after reading
+        let left = options.time_limit().map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
+        let options = options.for_chain(0, left);
         Ok(Self { args, input, shard, as_read: data.all_rows(), model, choices, options, kernel })
     }
 

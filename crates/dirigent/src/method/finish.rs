@@ -2,14 +2,8 @@
 //!
 //! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from the posterior itself. By its sweeps
 //! alone it seldom splits or merges large components, so such moves are tried beside them; several chains show whether that is enough.
-//!
-//! Few rows get an exact finish without being asked: collapsed sweeps, as many as cost little. The fast method merges whatever the log-joint gains by. That
-//! is the mode; where clusters of a few dozen rows overlap there are far more states with one component more, each a little less probable, and most
-//! of the posterior lies there.
 
-use super::FEW_ROWS;
-use super::central;
-use super::cgs::{self, CgsOptions, Draws, Observer, Outcome};
+use super::cgs::{Draws, Observer, Outcome};
 use super::distributed::{self, DistributedOptions};
 use super::rounds::RoundsOptions;
 use super::slice;
@@ -17,63 +11,13 @@ use crate::checkpoint::{Found, Saved};
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::model::Model;
 use crate::node::RoundsCoordinatorOptions;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
-use crate::sweep::Kernel;
 use crate::trace::CycleInfo;
-use std::time::{Duration, Instant};
 
 /// Splits and merges that are tried in a cycle of the slice sampler, unless the user says.
 pub(super) const MOVES_PER_CYCLE: u8 = 1;
-/// Rows that the exact sweeps visit in all.
-const VISITS: usize = 300_000;
-/// Exact sweeps, at most.
-const MOST_SWEEPS: usize = 2000;
-
-/// Whether a run that finds out itself when it has settled ends with exact sweeps: so many. Only the method that looks for the mode needs them.
-pub(super) fn exact_sweeps(options: &DistributedOptions, n_rows: usize) -> Option<u64> {
-    let is_for_us = options.coordinator.splits
-        && options.coordinator.n_workers == 1
-        && options.draws.is_none()
-        && matches!(options.coordinator.cycles, Cycles::Auto { .. });
-    (is_for_us && (1..=FEW_ROWS).contains(&n_rows)).then(|| (VISITS / n_rows).min(MOST_SWEEPS) as u64)
-}
-
-/// Runs the method until it ends, then collapsed sweeps from its last state; of the states that these and other starts lead to, the most central is kept.
-pub(super) fn run_collapsed(
-    rows: &Shard,
-    model: &Model,
-    options: &DistributedOptions,
-    n_sweeps: u64,
-    truth: Option<&[u32]>,
-    observer: &mut dyn Observer,
-) -> Result<(Outcome, RunTotals)> {
-    let (found, saved) = find(std::slice::from_ref(rows), options, truth, observer)?;
-    if found.outcome.stopped_because != StoppedBecause::Stationary {
-        return Ok((found.outcome, found.totals));
-    }
-    let exact = CgsOptions {
-        cycles: Cycles::Fixed(n_sweeps),
-        time_limit: found.time_left(options),
-        alpha: options.coordinator.alpha,
-        seed: options.coordinator.seed,
-        chain: options.coordinator.chain,
-        draws: None,
-        kernel: options.coordinator.kernel.unwrap_or_else(Kernel::best),
-        start: Some(found.outcome.state.clone()),
-        first_cycle: found.outcome.cycles,
-    };
-    let (interrupt, begun) = (observer.interrupt(), Instant::now());
-    let outcome = cgs::run(rows, model, &exact, truth, &mut Continued { observer, found: &found, saved })?;
-    let cycles = found.outcome.cycles + outcome.cycles;
-    let outcome = Outcome { cycles, stopped_because: found.outcome.stopped_because, ..outcome };
-    let allowed = exact.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let deadline = allowed.and_then(|allowed| begun.checked_add(allowed));
-    Ok((central::settle(rows, model, options, outcome, deadline, interrupt)?, found.totals))
-}
-
 /// Runs the method until it ends, then the slice sampler from its last state. The first cycles of that are not kept: it must forget where the
 /// method ended.
 pub(super) fn run(

@@ -13,7 +13,6 @@
 pub mod advice;
 pub mod av;
 pub mod best;
-mod central;
 pub mod cgs;
 pub mod chains;
 mod collector;
@@ -22,7 +21,6 @@ pub mod distributed;
 mod drive;
 mod finish;
 pub mod last_state;
-pub mod pilot;
 pub mod rounds;
 pub mod slice;
 pub mod start;
@@ -32,15 +30,18 @@ use self::av::AvOptions;
 use self::cgs::{CgsOptions, Draws, Observer, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
+use self::start::Search;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::halves::Half;
+use crate::interrupt::Interrupt;
 use crate::model::{Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
 use crate::rng::Seed;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
 use crate::sweep::Kernel;
+use std::time::Instant;
 
 /// A method with all it needs to run.
 ///
@@ -225,6 +226,7 @@ fn with_fine_start(
     model: &Model,
     distributed: &DistributedOptions,
     options: &MethodOptions,
+    interrupt: &Interrupt,
 ) -> Result<Option<DistributedOptions>> {
     if !distributed.has_fine_start || distributed.start.is_some() {
         return Ok(None);
@@ -233,20 +235,21 @@ fn with_fine_start(
         Engine::Threads(n_threads) => n_threads,
         _ => 1,
     };
-    let (kernel, shards) = (options.kernel(), options.shards(rows));
+    let (kernel, shards, began) = (options.kernel(), options.shards(rows), Instant::now());
     let seed = Seed { seed: options.seed(), chain: distributed.coordinator.chain };
     let start = match &distributed.components {
         Some(start) if seed.chain == 0 => start.clone(),
         _ => {
             let survey = Survey::of_all(&shards);
-            start::of_model(rows, &distributed.coordinator.model, &survey, seed, kernel, n_threads)?
+            let search = Search { rows, survey: &survey, seed, kernel, n_threads, interrupt };
+            search.start(&distributed.coordinator.model)?
         }
     };
     let labels = start.labels(&shards, model, kernel, n_threads);
-    Ok(Some(DistributedOptions { start: Some(labels), ..distributed.clone() }))
+    let time_limit = distributed.time_limit.map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
+    Ok(Some(DistributedOptions { start: Some(labels), time_limit, ..distributed.clone() }))
 }
 
-const FEW_ROWS: usize = 5000;
 
 /// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. The first four keep the cores of
 /// a small machine busy, as soon as each of them has 7,000 rows. Further ones must have 50,000: the more rows of a cluster a worker has, the better it tells the
@@ -291,14 +294,8 @@ pub fn run(
     match options {
         MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
         MethodOptions::Distributed(distributed) => {
-            let started = with_fine_start(rows, model, distributed, options)?;
+            let started = with_fine_start(rows, model, distributed, options, &observer.interrupt())?;
             let distributed = started.as_ref().unwrap_or(distributed);
-            if let Some(n_sweeps) =
-                finish::exact_sweeps(distributed, rows.n_rows()).filter(|_| !distributed.has_fine_start)
-            {
-                let finished = finish::run_collapsed(rows, model, distributed, n_sweeps, truth, observer)?;
-                return Ok((finished.0, Some(finished.1)));
-            }
             let shards = options.shards(rows);
             let (outcome, totals) = match (distributed.draws, distributed.draws_from) {
                 (Some(draws), DrawsFrom::Exact) => finish::run(&shards, distributed, draws, truth, observer)?,

@@ -164,7 +164,7 @@ fn mostly_one_number(survey: &Survey) -> Option<usize> {
 pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
     let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
     let is_gaussian = family(options, survey).is_ok_and(|(family, _)| family == FamilyName::Gaussian);
-    if !is_open || !is_gaussian || missing(survey).next().is_some() {
+    if !is_open || !is_gaussian || has_missing(survey) {
         return Vec::new();
     }
     let usual = covariance(options, survey).0;
@@ -178,7 +178,7 @@ pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOption
     [Covariance::Fixed, Covariance::Diagonal, Covariance::Full].into_iter().filter(competes).map(with).collect()
 }
 
-fn is_of_one_scale(survey: &Survey) -> bool {
+pub(crate) fn is_of_one_scale(survey: &Survey) -> bool {
     let sds = survey.columns().iter().map(|column| (column.squares / column.n as f64).sqrt());
     let (least, greatest) = sds.fold((f64::INFINITY, 0.0f64), |(least, most), sd| (sd.min(least), sd.max(most)));
     greatest > 0.0 && greatest <= ONE_SCALE * least
@@ -224,6 +224,11 @@ fn column_laws(
 fn looks_counted(column: &ColumnSummary) -> bool {
     let variance = column.squares / column.n as f64;
     column.is_whole && column.min == 0.0 && column.max > 1.0 && variance <= 4.0 * column.mean
+}
+
+/// Whether any cell is missing.
+pub(crate) fn has_missing(survey: &Survey) -> bool {
+    missing(survey).next().is_some()
 }
 
 /// Columns with missing cells, and how many.

@@ -25,8 +25,10 @@ const WINDOWS_A_RUN: usize = 5;
 /// The gain between windows that is not worth another cycle: in nats, and as a part of the climb.
 const NATS: f64 = 1.0;
 const PART_OF_CLIMB: f64 = 3e-3;
-/// The same for a search by splits and merges, in nats per row.
-const NATS_A_ROW: f64 = 5e-4;
+/// The gain per cycle of a search by splits and merges that is not worth another one: in nats, and in nats per row; and the cycles it is measured over.
+const NATS_A_CYCLE: f64 = 0.2;
+const NATS_A_ROW: f64 = 2e-4;
+const SEARCH_WINDOW: usize = 5;
 /// The change of K that is none: components, part of K, standard errors.
 const COMPONENTS: f64 = 1.0;
 const PART_OF_K: f64 = 0.01;
@@ -62,20 +64,18 @@ impl Stationarity {
     /// evidence stands still is of no use. A search in which components have yet to be tried for a split is not over.
     pub fn observe_search(&mut self, log_evidence: f64, n_rows: u64, is_tried: bool) -> bool {
         self.log_joints.push(log_evidence);
-        self.is_stationary |= is_tried && self.gains_at_most(NATS.max(NATS_A_ROW * n_rows as f64));
+        self.is_stationary |= is_tried && self.gains_at_most(NATS_A_CYCLE.max(NATS_A_ROW * n_rows as f64));
         self.is_stationary
     }
 
-    /// Whether the last window is above the one before by no more than this.
-    fn gains_at_most(&self, nats: f64) -> bool {
-        let n_cycles = self.log_joints.len();
-        let window = SHORTEST_WINDOW.max(n_cycles / WINDOWS_A_RUN);
-        if n_cycles < 2 * window {
+    /// Whether the gain per cycle between the last two short windows is no more than this.
+    fn gains_at_most(&self, nats_a_cycle: f64) -> bool {
+        if self.log_joints.len() < 2 * SEARCH_WINDOW {
             return false;
         }
-        let (before, now) = last_windows(&self.log_joints, window);
+        let (before, now) = last_windows(&self.log_joints, SEARCH_WINDOW);
         // written so that an evidence that is no number never counts as level
-        mean(now) - mean(before) <= nats
+        mean(now) - mean(before) <= nats_a_cycle * SEARCH_WINDOW as f64
     }
 
     fn has_levelled_out(&self) -> bool {

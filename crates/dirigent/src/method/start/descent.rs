@@ -4,14 +4,13 @@
 //! evidence, the log-joint plus the entropy of the labels, and the level with the highest one is what a run begins with. Going all the way down passes the barriers at
 //! which merges that must gain would stop, and the estimate tells how far to go back.
 
+use super::Search;
 use super::sample::{Labelling, Sample};
 use crate::consolidate::merges::{Limit, merge_best};
 use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::log_joint;
 use crate::model::{Model, ModelOptions, WidthSearch};
-use crate::rng::Seed;
-use crate::survey::Survey;
 use crate::sweep::reference_sampler;
 
 /// Sweeps at each level; the first lets rows settle, the last one is estimated.
@@ -36,17 +35,26 @@ impl Level {
 }
 
 /// Goes down from cells. The prior follows `widths` from level to level.
-pub(super) fn descend(sample: &Sample, cells: &[u32], widths: &mut WidthSearch, survey: &Survey, seed: Seed) -> Result<Level> {
+pub(super) fn descend(
+    sample: &Sample,
+    cells: &[u32],
+    mut widths: WidthSearch,
+    search: &Search<'_>,
+) -> Result<Level> {
+    let survey = search.survey;
     let mut options = widths.options(&sample.parts, &split(cells, sample), survey);
     let mut model = Model::resolve(&options, survey)?;
     let mut labelling = sample.label(cells, &model);
     let mut best: Option<Level> = None;
-    let mut number = 0;
+    let (mut number, mut n_left) = (0, usize::MAX);
     loop {
+        if search.interrupt.is_raised() {
+            return Err(Error::Interrupted);
+        }
         let mut entropy = LabelEntropy::default();
         for _ in 0..SWEEPS {
             number += 1;
-            entropy = sample.sweep(&mut labelling, &model, number, seed);
+            entropy = sample.sweep(&mut labelling, &model, number, search.seed);
         }
         options = widths.improve(&sample.parts, &labelling.labels, &labelling.components, survey)?;
         model = Model::resolve(&options, survey)?;
@@ -55,16 +63,15 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], widths: &mut WidthSearch, 
         let live = labelling.components.iter().filter(|stats| stats.count > 0);
         let log_evidence = log_joint(model.conjugate(), live.clone(), 1.0, log_base) - entropy.log_certainty();
         let k = live.count();
-        if std::env::var("DBG").is_ok() {
-            eprintln!("level k {k} evidence {log_evidence:.1} {widths:?}");
-        }
         if best.as_ref().is_none_or(|best| log_evidence > best.log_evidence) {
             best = Some(Level { labelling: labelling.clone(), options: options.clone(), model: model.clone(), log_evidence });
         }
-        if k <= 1 {
+        if n_left.min(k) <= 1 {
             return Ok(best.expect("there was a level"));
         }
-        merge(&mut labelling, entropy, k.div_ceil(PART), &model);
+        // a sweep may open a component all the same; the way down is no longer for it
+        n_left = n_left.min(k) - n_left.min(k).div_ceil(PART);
+        merge(&mut labelling, entropy, k - n_left, &model);
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod cells;
 mod descent;
+mod gamma;
 pub mod model;
 mod sample;
 
@@ -13,7 +14,9 @@ use self::cells::{Points, in_parts};
 use self::descent::Level;
 use self::sample::Sample;
 use crate::error::Result;
-use crate::model::{Model, ModelOptions, WidthSearch};
+use crate::family::ColumnsKind;
+use crate::interrupt::Interrupt;
+use crate::model::{Covariance, Model, ModelOptions, WidthSearch, choose};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -40,29 +43,66 @@ pub struct Start {
     pub components: Vec<Stats>,
 }
 
-/// The best level of a descent from cells, which are made finer as long as most of them stay.
-fn find(rows: &Shard, options: &ModelOptions, survey: &Survey, seed: Seed, kernel: Kernel, n_threads: usize) -> Result<(Level, Sample)> {
-    let usual = Model::resolve(options, survey)?;
-    let numbers_a_row = if rows.is_counts() { 1 } else { usual.conjugate().stats_len() };
-    for attempt in 0.. {
-        let wanted = CELLS * MORE_CELLS.pow(attempt);
-        let n_rows = (SAMPLE_NUMBERS / numbers_a_row).min(SAMPLE).max(ROWS_A_CELL * wanted);
-        let sample = Sample::new(rows, n_rows, kernel, n_threads);
-        let n_cells = wanted.min(sample.n_rows() / FEWEST_ROWS_A_CELL).max(1);
-        let cells = Points::of(&sample.parts, &usual, n_threads).cells(n_cells, n_threads, &mut seed.stream(Role::Start, u32::MAX, 0));
-        let mut widths = WidthSearch::new(options, &usual);
-        let best = descent::descend(&sample, &cells, &mut widths, survey, seed)?;
-        if 2 * best.n_components() <= n_cells || n_cells < wanted || attempt + 1 == ATTEMPTS {
-            return Ok((best, sample));
-        }
-    }
-    unreachable!("the last attempt is taken")
+/// What a search for a start has to do with.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) rows: &'a Shard,
+    pub(super) survey: &'a Survey,
+    pub(super) seed: Seed,
+    pub(super) kernel: Kernel,
+    pub(super) n_threads: usize,
+    pub(super) interrupt: &'a Interrupt,
 }
 
-/// The components to begin with, where the model is known.
-pub(super) fn of_model(rows: &Shard, options: &ModelOptions, survey: &Survey, seed: Seed, kernel: Kernel, n_threads: usize) -> Result<Start> {
-    let (level, _) = find(rows, options, survey, seed, kernel, n_threads)?;
-    Ok(level.start())
+impl Search<'_> {
+    /// The best level of a descent from cells, which are made finer as long as most of them stay.
+    fn find(&self, options: &ModelOptions) -> Result<(Level, Sample)> {
+        let usual = Model::resolve(options, self.survey)?;
+        let numbers_a_row = if self.rows.is_counts() { 1 } else { usual.conjugate().stats_len() };
+        for attempt in 0.. {
+            let wanted = CELLS * MORE_CELLS.pow(attempt);
+            let n_rows = (SAMPLE_NUMBERS / numbers_a_row).min(SAMPLE).max(ROWS_A_CELL * wanted);
+            let sample = Sample::new(self.rows, n_rows, self.kernel, self.n_threads);
+            let n_cells = wanted.min(sample.n_rows() / FEWEST_ROWS_A_CELL).max(1);
+            let mut best: Option<Level> = None;
+            for geometry in self.geometries(options, &usual)? {
+                let points = Points::of(&sample.parts, &geometry, self.n_threads);
+                let mut rng = self.seed.stream(Role::Start, u32::MAX, 0);
+                let cells = points.cells(n_cells, self.n_threads, &mut rng);
+                let widths = WidthSearch::new(options, &usual);
+                let level = descent::descend(&sample, &cells, widths, self)?;
+                if best.as_ref().is_none_or(|best| level.log_evidence > best.log_evidence) {
+                    best = Some(level);
+                }
+            }
+            let best = best.expect("there is a geometry");
+            if 2 * best.n_components() <= n_cells || n_cells < wanted || attempt + 1 == ATTEMPTS {
+                return Ok((best, sample));
+            }
+        }
+        unreachable!("the last attempt is taken")
+    }
+
+    /// How rows are near one another: as the family has it, and for Gaussians whose columns differ in scale also in the unit they were measured in.
+    fn geometries(&self, options: &ModelOptions, usual: &Model) -> Result<Vec<Model>> {
+        let is_scaled = match usual {
+            Model::GaussianFull(_) => true,
+            Model::Columns(family) => family.kind == ColumnsKind::Diagonal,
+            _ => false,
+        };
+        let has_missing = self.rows.n_columns() > 0 && is_scaled && choose::has_missing(self.survey);
+        if !is_scaled || has_missing || choose::is_of_one_scale(self.survey) {
+            return Ok(vec![usual.clone()]);
+        }
+        let as_measured =
+            ModelOptions { covariance: Some(Covariance::Fixed), columns: options.columns.clone(), ..ModelOptions::default() };
+        Ok(vec![usual.clone(), Model::resolve(&as_measured, self.survey)?])
+    }
+
+    /// The components to begin with, where the model is known.
+    pub(super) fn start(&self, options: &ModelOptions) -> Result<Start> {
+        Ok(self.find(options)?.0.start())
+    }
 }
 
 impl Level {

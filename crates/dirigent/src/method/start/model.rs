@@ -4,8 +4,9 @@
 //! from their statistics alone. Covariances compete by the density of rows that were left out. The sample is every n-th row and the seed always the same: what is
 //! chosen depends on the rows and on nothing else.
 
-use super::Start;
+use super::{Search, Start, gamma};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::model::{Choice, Model, ModelOptions, choose, priors};
 use crate::rng::Seed;
 use crate::rows::Shard;
@@ -34,8 +35,53 @@ struct Attempt {
     held_out: f64,
 }
 
-/// The model of the rows.
-pub fn choose(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel, n_threads: usize) -> Result<ChosenModel> {
+impl ChosenModel {
+    /// The model with what was learned filled in. `choices` are those of its shape; the priors are told after them, the learned ones with this reason.
+    pub(super) fn with_learned(
+        options: ModelOptions,
+        mut choices: Vec<Choice>,
+        survey: &Survey,
+        reason: &str,
+    ) -> Result<Self> {
+        let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
+        choices.extend(by_rule);
+        choices.extend(priors::told(&model, &options, reason));
+        Ok(Self { options, model, choices, start: None })
+    }
+}
+
+/// The model of the rows. An interrupt ends the search with an error.
+///
+/// ```
+/// use dirigent::interrupt::Interrupt;
+/// use dirigent::io::synthetic::MixtureLaw;
+/// use dirigent::method::start::model::choose;
+/// use dirigent::model::{Model, ModelOptions};
+/// use dirigent::rows::Shard;
+/// use dirigent::survey::Survey;
+/// use dirigent::sweep::Kernel;
+///
+/// // five clusters, whose rows spread with a standard deviation of 1 about centres that are far apart
+/// let law = MixtureLaw { n_rows: 500, n_clusters: 5, centre_sd: 40.0, ..MixtureLaw::synthetic() };
+/// let rows = Shard::of_table(law.table()?.0);
+/// let survey = Survey::of(&rows);
+/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, &Interrupt::new())?;
+/// assert_eq!(chosen.model, Model::resolve(&chosen.options, &survey)?, "what was learned is filled in");
+/// assert_eq!(chosen.start.unwrap().components.len(), 5);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
+pub fn choose(
+    rows: &Shard,
+    options: &ModelOptions,
+    survey: &Survey,
+    kernel: Kernel,
+    n_threads: usize,
+    interrupt: &Interrupt,
+) -> Result<ChosenModel> {
+    if options.learns_smoothing && options.smoothing.is_none() {
+        choose::shape(options, survey)?;
+        return gamma::learn(rows, options, survey, kernel);
+    }
     let (usual, choices) = Model::explain(options, survey)?;
     let mut contenders = Vec::new();
     for options in std::iter::once(options.clone()).chain(choose::rivals(options, survey)) {
@@ -45,11 +91,9 @@ pub fn choose(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Ker
     }
     let mut attempts = Vec::new();
     for contender in &contenders {
-        let (level, sample) = super::find(rows, contender, survey, Seed::new(0), kernel, n_threads)?;
+        let search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), interrupt };
+        let (level, sample) = search.find(contender)?;
         let held_out = sample.held_out_density(&level.labelling, &level.model);
-        if std::env::var("DBG").is_ok() {
-            eprintln!("{:?} held out {held_out} k {} evidence {}", contender.covariance, level.n_components(), level.log_evidence);
-        }
         attempts.push(Attempt { options: level.options.clone(), n_sampled: sample.n_rows(), held_out, start: level.start() });
     }
     match attempts.iter().max_by(|a, b| a.held_out.total_cmp(&b.held_out)) {
@@ -64,13 +108,11 @@ fn told(best: &Attempt, attempts: &[Attempt], survey: &Survey, asked: &ModelOpti
     let mut choices = choose::shape(asked, survey)?.choices;
     if let Some(covariance) = options.covariance.filter(|_| asked.covariance.is_none()) {
         choices.retain(|choice| choice.name != "covariance");
-        let others: Vec<String> = attempts.iter().map(|attempt| format!("{:.3}", attempt.held_out)).collect();
-        let why = format!("highest density of held-out rows, {:.3} nats per row of {n_sampled} (all: {})", best.held_out, others.join(", "));
+        let densities: Vec<String> = attempts.iter().map(|attempt| format!("{:.3}", attempt.held_out)).collect();
+        let why = format!("held-out rows are densest, in nats per row: {:.3} of {}", best.held_out, densities.join(", "));
         choices.push(Choice::new("covariance", covariance.name(), &why));
     }
     let reason = format!("the most probable for the {} components of {n_sampled} rows", best.start.components.len());
-    let (model, by_rule) = priors::model(choose::shape(&options, survey)?.shape, &options, survey)?;
-    choices.extend(by_rule);
-    choices.extend(priors::told(&model, &options, &reason));
-    Ok(ChosenModel { options, model, choices, start: Some(best.start.clone()) })
+    let chosen = ChosenModel::with_learned(options, choices, survey, &reason)?;
+    Ok(ChosenModel { start: Some(best.start.clone()), ..chosen })
 }

@@ -12,7 +12,7 @@ use crate::sweep::{Kernel, UNASSIGNED, reference, sampler};
 /// Parts of a sample; the last one is left out of fits and scores them.
 const PARTS: usize = 5;
 /// Births are all but ruled out: the number of components only falls.
-const ALPHA: f64 = 1e-12;
+const ALPHA: f64 = f64::MIN_POSITIVE;
 
 /// Some of the rows, in parts.
 pub(super) struct Sample {

@@ -4,14 +4,22 @@
 //! A sample splits what many rows share: which γ is most probable rises with the rows, where clusters have parts of their own, and stays where they have none.
 //! So several samples are fitted, and the line through what the first and the last have taught, ln γ over the logarithm of rows, is carried on to all rows.
 
-use super::sample::Sample;
-use super::{GROWTH, LARGEST_SAMPLE, Pilot, SAMPLE};
+use super::model::ChosenModel;
 use crate::error::Result;
 use crate::family::Multinomial;
+use crate::method::cgs::Outcome;
+use crate::method::distributed::{self, DistributedOptions};
 use crate::model::{Model, ModelOptions, choose};
+use crate::node::CoordinatorOptions;
+use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
+
+/// Rows of the first sample, at most about twice as many; each further one has so many times the rows of the one before; rows of the last one.
+const SAMPLE: usize = 2000;
+const GROWTH: usize = 4;
+const LARGEST_SAMPLE: usize = SAMPLE * GROWTH * GROWTH;
 
 /// The first γ that is tried with the first sample: that of a prior that weighs so many documents.
 const WIDEST: f64 = 32.0;
@@ -33,7 +41,7 @@ struct Lesson {
 }
 
 /// The multinomial model of documents whose γ samples decide.
-pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<Pilot> {
+pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<ChosenModel> {
     let widest = ModelOptions { learns_smoothing: false, prior_documents: Some(WIDEST), ..options.clone() };
     let Model::Multinomial(Multinomial { smoothing: widest, .. }) = Model::resolve(&widest, survey)? else {
         panic!("only documents have a γ to learn")
@@ -44,11 +52,11 @@ pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kerne
         if n_rows > LARGEST_SAMPLE || is_dear {
             break;
         }
-        let sample = Sample::new(rows, n_rows, kernel);
+        let sample = rows.every((rows.n_rows() / n_rows).max(1));
         let widest = lessons.last().map_or(widest, |lesson| WIDER * lesson.smoothing);
-        let smoothing = most_probable(&sample, options, widest)?;
-        lessons.push(Lesson { n_rows: sample.rows.n_rows() as f64, smoothing });
-        if sample.rows.n_rows() == rows.n_rows() {
+        let smoothing = most_probable(&sample, options, widest, kernel)?;
+        lessons.push(Lesson { n_rows: sample.n_rows() as f64, smoothing });
+        if sample.n_rows() == rows.n_rows() {
             break;
         }
     }
@@ -56,17 +64,17 @@ pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kerne
     let smoothing = carried_on(&lessons, n_rows);
     let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
     let choices = choose::shape(&options, survey)?.choices;
-    Pilot::with_learnt(options, choices, survey, &why(&lessons, n_rows))
+    ChosenModel::with_learned(options, choices, survey, &why(&lessons, n_rows))
 }
 
 /// The γ under which what is found in a sample is most probable.
-fn most_probable(sample: &Sample, options: &ModelOptions, widest: f64) -> Result<f64> {
+fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, kernel: Kernel) -> Result<f64> {
     let mut tried: Vec<(f64, f64)> = Vec::new();
     let mut has_clusters = false;
     for step in 0..N_TRIED {
         let smoothing = widest / RATIO.powi(step);
         let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
-        let found = sample.fit_for(CYCLES, &options, 0)?;
+        let found = fit(sample, &options, kernel)?;
         let is_worse = tried.last().is_some_and(|&(_, before)| found.log_joint < before);
         tried.push((libm::log(smoothing), found.log_joint));
         // a single component tells how common words are, not what clusters are like
@@ -76,6 +84,18 @@ fn most_probable(sample: &Sample, options: &ModelOptions, widest: f64) -> Result
         has_clusters = found.k > 1;
     }
     Ok(libm::exp(peak(&tried)))
+}
+
+/// A short fit of a sample.
+fn fit(sample: &Shard, model: &ModelOptions, kernel: Kernel) -> Result<Outcome> {
+    let coordinator = CoordinatorOptions {
+        model: model.clone(),
+        cycles: Cycles::Fixed(CYCLES),
+        kernel: Some(kernel),
+        ..CoordinatorOptions::default()
+    };
+    let options = DistributedOptions { coordinator, ..DistributedOptions::default() };
+    distributed::run(std::slice::from_ref(sample), &options, None, &mut ()).map(|(outcome, _)| outcome)
 }
 
 /// Where the parabola through the highest point and its neighbours is highest; at an end of the line, the end.
@@ -128,8 +148,9 @@ mod tests {
         Shard::of_table(Table::Counts(table))
     }
 
-    fn learnt(rows: &Shard, options: &ModelOptions) -> Pilot {
-        super::super::learn(rows, options, &Survey::of(rows), Kernel::best()).unwrap()
+    fn learnt(rows: &Shard, options: &ModelOptions) -> ChosenModel {
+        let interrupt = crate::interrupt::Interrupt::new();
+        super::super::model::choose(rows, options, &Survey::of(rows), Kernel::best(), 1, &interrupt).unwrap()
     }
 
     #[test]
