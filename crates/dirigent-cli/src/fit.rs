@@ -30,6 +30,9 @@ use crate::resume::{self, Resumed};
 use crate::said::Said;
 use crate::watch::Watch;
 
+/// Choices that every fit reports; `--explain-prior` adds the others.
+const WORTH_SAYING: [&str; 3] = ["family", "covariance", "start"];
+
 /// The folder of run folders, where none is named.
 const RUNS: &str = "runs";
 
@@ -69,9 +72,13 @@ pub(crate) fn fit(
     let interrupt = watcher.as_ref().map_or_else(Interrupt::new, |watcher| watcher.interrupt.clone());
     let fit = Fit::prepare_for(args, &input, outside.as_ref(), &interrupt)?;
     console.say(describe_model(&fit.model, &input.model_options));
+    for Choice { name, value, why } in fit.choices.iter().filter(|choice| WORTH_SAYING.contains(&choice.name.as_str()))
+    {
+        console.say(format_args!("{name}: {value} ({why})"));
+    }
     if args.model.explain_prior {
         let say = |Choice { name, value, why }: &Choice| console.say(format_args!("  {name}: {value} ({why})"));
-        fit.choices.iter().for_each(say);
+        fit.choices.iter().filter(|choice| !WORTH_SAYING.contains(&choice.name.as_str())).for_each(say);
     }
     let (run_dir, keeper) = fit.keeper(said, resumed, watcher.is_some())?;
     if let Some(outside) = &outside {
@@ -137,7 +144,8 @@ impl<'a> Fit<'a> {
         }
         let shard = rows.all_rows();
         let survey = options.survey(&shard);
-        let n_threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let n_threads = args.run.threads.map_or_else(cores, |threads| threads as usize);
         let ChosenModel { options: learnt, model, choices, start } =
             model::choose(&shard, model_options, &survey, kernel, n_threads, interrupt)?;
         options.set_model(learnt);
@@ -160,6 +168,7 @@ impl<'a> Fit<'a> {
         let mut record =
             new_record(data_record, &self.model, model_options, method, self.kernel, &self.options, n_chains);
         record.options.point = self.args.run.point();
+        record.options.time_limit = self.args.run.time_limit;
         record
     }
 
@@ -243,7 +252,7 @@ pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
     let names = ["sigma", "sigma0", "nu0", "psi0", "a0", "b0", "tau"];
     let is_said =
         options.family.is_some() || options.covariance.is_some() || names.iter().any(|name| options.gives(name));
-    let family = if is_said { "" } else { " (chosen for this kind of rows)" };
+    let family = if is_said { "" } else { " (chosen)" };
     let mut text = format!("model: {}{family}", model.described().name());
     for (name, value) in model.described().priors() {
         let chosen = if options.gives(name) { "" } else { " (from the data)" };

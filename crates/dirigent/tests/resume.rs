@@ -193,9 +193,7 @@ fn distributed(consolidation: Consolidation, splits: bool) -> impl Fn(ModelOptio
         draws: None,
         draws_from: DrawsFrom::Fast,
         engine: Engine::Threads(2),
-        start: None,
-        time_limit: None,
-        moves_per_cycle: None,
+        ..DistributedOptions::default()
     }
 }
 
@@ -276,12 +274,14 @@ fn the_exact_finish_goes_on_in_either_of_its_stages() {
         MethodOptions::Distributed(options)
     };
     case("exact draws", points(200), by_slices).check(17);
-    let by_sweeps = |model| {
-        let mut options = of(model);
-        (options.coordinator.n_workers, options.coordinator.cycles) = (1, Cycles::Auto { max: 60 });
-        MethodOptions::Distributed(options)
-    };
-    case("exact sweeps", documents(4000), by_sweeps).check(17);
+}
+
+#[test]
+fn a_run_that_began_with_cells_goes_on_as_if_nothing_had_happened() {
+    let of = distributed(Consolidation::Progressive, true);
+    let from_cells = |model| MethodOptions::Distributed(DistributedOptions { has_fine_start: true, ..of(model) });
+    case("points from cells", points(400), from_cells).check(3);
+    case("documents from cells", documents(400), from_cells).check(3);
 }
 
 #[test]

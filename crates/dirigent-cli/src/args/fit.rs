@@ -235,7 +235,7 @@ enum PointArg {
     Argmax,
     /// The partition with the least expected variation of information over the draws (needs --draws)
     Vi,
-    /// The last state of the chain; where few rows end with exact sweeps, the most central of several
+    /// The last state of the chain
     Last,
     /// The state with the highest log-joint among the draws, or without draws among all cycles in which all rows took part
     Best,

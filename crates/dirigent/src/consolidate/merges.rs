@@ -193,11 +193,7 @@ impl Merging<'_> {
 }
 
 /// For each component those it may be merged with: those near it and those that overlap with it. If a has b, b has a.
-fn neighbours(
-    pool: &Pool,
-    entropy: &LabelEntropy,
-    family: &dyn Conjugate,
-) -> BTreeMap<ComponentId, Vec<ComponentId>> {
+fn neighbours(pool: &Pool, entropy: &LabelEntropy, family: &dyn Conjugate) -> BTreeMap<ComponentId, Vec<ComponentId>> {
     let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).filter(|id| entropy.knows(*id)).collect();
     if ids.len() <= ALL_PAIRS {
         let others = |&id: &ComponentId| (id, ids.iter().copied().filter(|other| *other != id).collect());

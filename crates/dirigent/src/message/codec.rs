@@ -273,6 +273,7 @@ mod tests {
             births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
             moved: 2,
             sum_log_base: Some(-1.5),
+            overlap: Overlap { pairs: vec![(id(4), id(5), -2.5)], halves: vec![(id(5), -1.0)], log_certainty: -7.5 },
         };
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let counts = Push {

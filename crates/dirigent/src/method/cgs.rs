@@ -211,7 +211,7 @@ impl Observer for () {}
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The last state of the chain; of few rows that end with exact sweeps, the most central of these.
+    /// The last state of the chain.
     pub state: Vec<u32>,
     /// The most probable component of each row under the final model.
     pub labels: Vec<u32>,

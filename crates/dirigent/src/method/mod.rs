@@ -219,7 +219,6 @@ impl MethodOptions {
     }
 }
 
-/// Up to so many rows are few: a mode says little there, and a search through many states costs little.
 /// The same options with labels to begin with, where the run is to begin with cells.
 fn with_fine_start(
     rows: &Shard,
@@ -249,7 +248,6 @@ fn with_fine_start(
     let time_limit = distributed.time_limit.map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
     Ok(Some(DistributedOptions { start: Some(labels), time_limit, ..distributed.clone() }))
 }
-
 
 /// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. The first four keep the cores of
 /// a small machine busy, as soon as each of them has 7,000 rows. Further ones must have 50,000: the more rows of a cluster a worker has, the better it tells the

@@ -8,10 +8,6 @@ use crate::survey::{CellSummary, ColumnSummary, Survey};
 /// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
 pub(crate) const MOST_FULL_COLUMNS: usize = 32;
 
-/// Up to so many a pilot may find that a full covariance is the better one, with at least so many rows for each column: with fewer, columns that hardly
-/// ever change decide.
-const MOST_RIVAL_COLUMNS: usize = 64;
-/// With fewer rows there are no rivals: such fits end with exact sweeps, in which a width that is a little too narrow shows as a small cluster more.
 /// Columns are of one scale if the standard deviation of none is more than so many times that of another.
 const ONE_SCALE: f64 = 4.0;
 
@@ -160,6 +156,11 @@ fn mostly_one_number(survey: &Survey) -> Option<usize> {
     survey.columns().iter().position(|column| column.is_mostly_one_number() && column.min < column.max)
 }
 
+/// The covariance that the rows have by the rule, where the user leaves it open.
+pub(crate) fn usual_covariance(options: &ModelOptions, survey: &Survey) -> Covariance {
+    covariance(options, survey).0
+}
+
 /// The other covariances that compete with the usual one, where the user leaves all of it open.
 pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
     let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
@@ -168,14 +169,9 @@ pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOption
         return Vec::new();
     }
     let usual = covariance(options, survey).0;
-    let competes = |covariance: &Covariance| match covariance {
-        _ if *covariance == usual => false,
-        Covariance::Fixed => is_of_one_scale(survey),
-        Covariance::Diagonal => true,
-        Covariance::Full => survey.n_columns <= MOST_RIVAL_COLUMNS && mostly_one_number(survey).is_none(),
-    };
+    let rivals = [(Covariance::Fixed, is_of_one_scale(survey)), (Covariance::Diagonal, usual != Covariance::Diagonal)];
     let with = |covariance| ModelOptions { covariance: Some(covariance), ..options.clone() };
-    [Covariance::Fixed, Covariance::Diagonal, Covariance::Full].into_iter().filter(competes).map(with).collect()
+    rivals.into_iter().filter(|(_, competes)| *competes).map(|(covariance, _)| with(covariance)).collect()
 }
 
 pub(crate) fn is_of_one_scale(survey: &Survey) -> bool {

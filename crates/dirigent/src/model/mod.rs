@@ -12,8 +12,8 @@ pub(crate) mod priors;
 mod tests;
 mod widths;
 
-pub(crate) use widths::WidthSearch;
 pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions, Width};
+pub(crate) use widths::WidthSearch;
 
 use serde::{Deserialize, Serialize};
 

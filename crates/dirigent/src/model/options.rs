@@ -163,7 +163,7 @@ pub struct ModelOptions {
     pub rate: Option<f64>,
     /// `--tau`
     pub concentration: Option<f64>,
-    /// How wide clusters are, where a pilot has learnt it.
+    /// How wide clusters are, learned from components.
     pub width: Option<Width>,
     /// What is known of the columns beside their numbers.
     pub columns: ColumnOptions,

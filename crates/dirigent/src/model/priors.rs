@@ -1,7 +1,7 @@
 //! The rule for every parameter of a prior that the user leaves out: empirical, from the survey, and such that the unit a column is measured in does not matter.
 //!
 //! The thought behind all of them: a prior should be worth about as much as one row, and expect clusters narrower than the data but not much. How much narrower is
-//! learnt by a pilot (`method/pilot/`) from the [`candidates`].
+//! learned from components (`widths.rs`).
 
 use super::checks::{above, finite, positive};
 use super::choose::Shape;
@@ -28,17 +28,10 @@ const SHAPE: f64 = 1.0;
 /// γ of categorical columns, Jeffreys' prior. With 1 over the levels, clusters are expected to lack most of many levels: a column of 100 that tells nothing breaks
 /// 600 rows into 31 clusters instead of 3 (ARI 0.19, with this 0.6 to 0.8).
 const LEVEL_ROWS: f64 = 0.5;
-/// What a pilot tries in their place.
-const SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.7];
 /// ν₀ − D − 2 as a share of the columns.
 const STRENGTHS: [f64; 5] = [0.0, 0.125, 0.25, 0.5, 1.0];
+/// The a₀ of normal columns that are tried.
 pub(crate) const SHAPES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-/// τ in units of the usual one.
-const CONCENTRATIONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
-/// Shares of the variance that clusters of one width may have: the widest, each in units of the one before, and how many.
-const FIXED_SHARES: (f64, f64, i32) = (0.9, 0.8, 32);
-/// Those that a pilot begins with.
-const FIRST_FIXED_SHARES: [f64; 6] = [0.6, 0.2, 0.06, 0.02, 0.006, 0.002];
 
 /// The parameters as they are gathered, with what was chosen.
 struct Gathered(Vec<Choice>);
@@ -291,7 +284,14 @@ fn share(options: &ModelOptions, column_ix: usize) -> f64 {
 
 /// Whether how wide clusters are is left open, in a family that has a width.
 pub(crate) fn is_width_open(model: &Model, options: &ModelOptions) -> bool {
-    !candidates(model, options).is_empty()
+    let gives_any = |names: &[&str]| names.iter().any(|name| options.gives(name));
+    match model {
+        Model::GaussianFixed(_) => !gives_any(&["sigma", "sigma0"]),
+        Model::GaussianFull(_) => !gives_any(&["nu0", "psi0"]),
+        Model::Columns(family) => has_normals(family) && !gives_any(&["a0", "b0"]),
+        Model::VonMisesFisher(_) => !gives_any(&["tau"]),
+        Model::Multinomial(_) => false,
+    }
 }
 
 /// The ν₀ that are tried with so many columns.
@@ -300,53 +300,9 @@ pub(crate) fn strengths(n_columns: usize) -> [f64; 5] {
 }
 
 /// κ₀ of so many columns.
-fn prior_rows(n_columns: usize) -> f64 {
+pub(crate) fn prior_rows(n_columns: usize) -> f64 {
     let n_columns = n_columns as f64;
     PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns).min(libm::exp(-2.0 * LEAST_PRICE / n_columns))
-}
-
-/// Priors that a pilot may try in place of a model's own, those with the widest clusters first; none where the user has said what can be learnt, and none for documents, whose γ is sought on a line.
-pub(crate) fn candidates(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
-    let gives = |names: &[&str]| names.iter().any(|name| options.gives(name));
-    let widths = |strengths: &[f64]| {
-        let with = |strength, share| {
-            let width = Width { strength, share, columns: Vec::new() };
-            ModelOptions { width: Some(width), ..options.clone() }
-        };
-        strengths.iter().flat_map(|&strength| SHARES.map(|share| with(strength, share))).collect()
-    };
-    match model {
-        Model::GaussianFull(family) if !gives(&["nu0", "psi0"]) => {
-            widths(&strengths(family.offset.len()))
-        }
-        Model::Columns(family) if has_normals(family) && !gives(&["a0", "b0"]) => widths(&SHAPES),
-        Model::GaussianFixed(family) if !gives(&["sigma", "sigma0"]) => {
-            let (widest, ratio, n) = FIXED_SHARES;
-            (0..n).map(|step| with_fixed_share(options, family, widest * ratio.powi(step))).collect()
-        }
-        Model::VonMisesFisher(family) if !gives(&["tau"]) => {
-            let times =
-                |times: f64| ModelOptions { concentration: Some(times * family.concentration), ..options.clone() };
-            CONCENTRATIONS.map(times).to_vec()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Where a pilot begins, the widest clusters first: the model as it is, if one start will do.
-pub(crate) fn starts(model: &Model, options: &ModelOptions) -> Vec<ModelOptions> {
-    match model {
-        Model::GaussianFixed(family) => {
-            FIRST_FIXED_SHARES.map(|share| with_fixed_share(options, family, share)).to_vec()
-        }
-        _ => vec![options.clone()],
-    }
-}
-
-/// Clusters of one width that have a share of the variance of the data, which the usual σ₀ has all of; their centres have the rest.
-fn with_fixed_share(options: &ModelOptions, usual: &GaussianFixed, share: f64) -> ModelOptions {
-    let (noise_sd, mean_sd) = (share.sqrt() * usual.mean_sd, (1.0 - share).sqrt() * usual.mean_sd);
-    ModelOptions { noise_sd: Some(noise_sd), mean_sd: Some(mean_sd), ..options.clone() }
 }
 
 fn has_normals(family: &Columns) -> bool {

@@ -55,7 +55,13 @@ impl WidthSearch {
     }
 
     /// Moves to a better place for a labelling and its components; the prior there.
-    pub(crate) fn improve(&mut self, parts: &[Shard], labels: &[Vec<u32>], components: &[Stats], survey: &Survey) -> Result<ModelOptions> {
+    pub(crate) fn improve(
+        &mut self,
+        parts: &[Shard],
+        labels: &[Vec<u32>],
+        components: &[Stats],
+        survey: &Survey,
+    ) -> Result<ModelOptions> {
         if !self.is_open {
             return Ok(self.asked.clone());
         }
@@ -127,7 +133,9 @@ impl WidthSearch {
         let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
         let columns = if place.is_alike { vec![mean; shares.len()] } else { shares.to_vec() };
         let share = VARIANCES.powi(place.factor);
-        let prior_rows = self.asked.prior_rows.or(place.has_wide_means.then_some(mean));
+        // never above the rule: with more, a stray row gets a component of its own too cheaply
+        let wide = mean.min(priors::prior_rows(shares.len()));
+        let prior_rows = self.asked.prior_rows.or(place.has_wide_means.then_some(wide));
         ModelOptions { prior_rows, width: Some(Width { strength, share, columns }), ..self.asked.clone() }
     }
 }

@@ -27,7 +27,7 @@ const NATS: f64 = 1.0;
 const PART_OF_CLIMB: f64 = 3e-3;
 /// The gain per cycle of a search by splits and merges that is not worth another one: in nats, and in nats per row; and the cycles it is measured over.
 const NATS_A_CYCLE: f64 = 0.2;
-const NATS_A_ROW: f64 = 2e-4;
+const NATS_A_ROW: f64 = 5e-4;
 const SEARCH_WINDOW: usize = 5;
 /// The change of K that is none: components, part of K, standard errors.
 const COMPONENTS: f64 = 1.0;
@@ -185,6 +185,21 @@ mod tests {
     #[test]
     fn no_number_is_never_level() {
         assert_eq!(fires(50, |_, _| (f64::NAN, 3), 0), None);
+    }
+
+    #[test]
+    fn a_search_ends_when_the_evidence_stands_still_and_components_were_tried() {
+        let ends = |gain: f64, is_tried: bool| {
+            let mut rule = Stationarity::default();
+            (1..=60).find(|&cycle| rule.observe_search(gain * f64::from(cycle), 10_000, is_tried && cycle > 20))
+        };
+        // 5 nats per cycle are half a thousandth of a nat per row
+        assert_eq!(
+            [ends(0.0, true), ends(4.9, true), ends(5.1, true), ends(0.0, false)],
+            [Some(21), Some(21), None, None]
+        );
+        let mut rule = Stationarity::default();
+        assert!((0..40).all(|_| !rule.observe_search(f64::NAN, 10, true)));
     }
 
     #[test]

@@ -297,6 +297,7 @@ fn take_row<A: Arithmetic, S: Scorer>(
     let scores = &buffers.scores[in_batch * buffers.n_vectors..(in_batch + 1) * buffers.n_vectors];
     let log_new_at_most = log_alpha + scorer.log_weight_new_at_most(in_batch);
     let others = Draw::others_at_most::<A>(scores, log_weight_own, log_new_at_most);
+    // infinitely many others times a uniform of 0 is no number: then the row is drawn
     if uniform * (1.0 + others) < 1.0 && (others < NEGLIGIBLE || !overlaps.is_on()) {
         return;
     }

@@ -50,19 +50,8 @@ impl Draw {
         }
     }
 
-    /// Whether `uniform` would draw the row's own component, however the weight of the others is spread: told from the largest alone, with one exponential
-    /// instead of one a slot. `log_new` may be a bound from above. Where it says no, nothing is decided.
-    #[inline(always)]
-    pub(crate) fn surely_stays<A: Arithmetic>(
-        log_weights: &[[f32; LANES]],
-        log_own: f64,
-        log_new: f64,
-        uniform: f64,
-    ) -> bool {
-        uniform * (1.0 + Self::others_at_most::<A>(log_weights, log_own, log_new)) < 1.0
-    }
-
-    /// A bound of what all others weigh together, in units of the row's own component; infinite for a row without one.
+    /// A bound of what all others weigh together, in units of the row's own component; infinite for a row without one. Told from the largest alone, with one
+    /// exponential instead of one per slot: most rows stay however the weight of the others is spread. `log_new` may be a bound from above.
     #[inline(always)]
     pub(crate) fn others_at_most<A: Arithmetic>(log_weights: &[[f32; LANES]], log_own: f64, log_new: f64) -> f64 {
         if log_own == f64::NEG_INFINITY {
@@ -333,7 +322,7 @@ mod tests {
             let log_weights: Vec<[f32; LANES]> = (0..3).map(|_| [(); LANES].map(|()| some())).collect();
             let (log_own, log_new) = (f64::from(some()) + 8.0, f64::from(some()));
             let uniform = rng.uniform();
-            if Draw::surely_stays::<Fused>(&log_weights, log_own, log_new, uniform) {
+            if uniform * (1.0 + Draw::others_at_most::<Fused>(&log_weights, log_own, log_new)) < 1.0 {
                 n_sure += 1;
                 draw.weigh::<Fused>(&log_weights, log_own, log_new);
                 assert_eq!(draw.pick(uniform), Choice::Own);
@@ -341,6 +330,7 @@ mod tests {
         }
         assert!((1_000..19_000).contains(&n_sure), "{n_sure} of 20,000 rows");
         let nowhere = [[f32::NEG_INFINITY; LANES]; 3];
-        assert!(!Draw::surely_stays::<Fused>(&nowhere, f64::NEG_INFINITY, 0.0, 0.0), "a row without a component stays");
+        let others = Draw::others_at_most::<Fused>(&nowhere, f64::NEG_INFINITY, 0.0);
+        assert_eq!(others, f64::INFINITY, "a row without a component does not stay");
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod columns;
 pub(super) mod full;
 mod halves;
+mod overlaps;
 
 use proptest::prelude::*;
 

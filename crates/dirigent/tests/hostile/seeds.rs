@@ -12,7 +12,9 @@ use dirigent::message::codec::{Message, encode};
 use dirigent::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
 use dirigent::message::slice_move::{Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides};
 use dirigent::message::subc::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
-use dirigent::message::{Hello, Joining, Moved, Plan, Push, Reply, RowList, ShownLabels, Snapshot, Stamp, Told};
+use dirigent::message::{
+    Hello, Joining, Moved, Overlap, Plan, Push, Reply, RowList, ShownLabels, Snapshot, Stamp, Told,
+};
 use dirigent::model::{Model, ModelOptions};
 use dirigent::node::{Joins, Node as _};
 use dirigent::posterior::horizon::{Cycles, Horizon};
@@ -186,6 +188,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         alpha_shares: 2,
         is_in_step: true,
         shows_labels: true,
+        counts_overlaps: true,
         n_rows: 2,
     };
     let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
@@ -197,6 +200,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
         moved: 2,
         sum_log_base: Some(-1.5),
+        overlap: Overlap { pairs: vec![(id(1), id(4), -2.5)], halves: vec![(id(4), -1.0)], log_certainty: -7.5 },
     };
     let counts = Push {
         contributions: vec![(id(2), Part::Whole(sparse(2, &[(0, 4), (1, 1)])))],

@@ -22,9 +22,9 @@ pub(super) struct Points {
 impl Points {
     /// Sketches of all rows, by so many threads.
     pub(super) fn of(parts: &[Shard], model: &Model, n_threads: usize) -> Self {
-        let of_part = |rows: &Shard| in_parts(rows.n_rows(), n_threads, |part| {
-            with_family!(model, family => sketches(family, rows, part))
-        });
+        let of_part = |rows: &Shard| {
+            in_parts(rows.n_rows(), n_threads, |part| with_family!(model, family => sketches(family, rows, part)))
+        };
         let sketches: Vec<(usize, Vec<f32>)> = parts.iter().flat_map(of_part).collect();
         let n_coordinates = sketches.iter().map(|(n_coordinates, _)| *n_coordinates).max().unwrap_or(1).max(1);
         Self { n_coordinates, cells: sketches.into_iter().flat_map(|(_, cells)| cells).collect() }
@@ -136,7 +136,9 @@ pub(super) fn in_parts<T: Send>(n: usize, n_threads: usize, of_part: impl Fn(Ran
         let of_part = &of_part;
         let threads: Vec<_> = (1..n_parts).map(|ix| scope.spawn(move || of_part(part(ix)))).collect();
         let first = of_part(part(0));
-        std::iter::once(first).chain(threads.into_iter().map(|thread| thread.join().expect("a part does not panic"))).collect()
+        std::iter::once(first)
+            .chain(threads.into_iter().map(|thread| thread.join().expect("a part does not panic")))
+            .collect()
     })
 }
 
@@ -150,4 +152,34 @@ fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
         }
     }
     sums.iter().sum::<f32>() + last_a.iter().zip(last_b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Role, Seed};
+
+    fn points(n_points: usize) -> Points {
+        let mut rng = Seed::new(3).stream(Role::Observer, 0, 0);
+        let place = |ix: usize, rng: &mut Stream| (ix % 7) as f32 * 10.0 + rng.normal() as f32 * 0.1;
+        Points { n_coordinates: 3, cells: (0..3 * n_points).map(|ix| place(ix / 3, &mut rng)).collect() }
+    }
+
+    #[test]
+    fn heaps_far_apart_have_cells_of_their_own_on_any_number_of_threads() {
+        let points = points(700);
+        let cells = |n_threads| points.cells(7, n_threads, &mut Seed::new(1).stream(Role::Start, 0, 0));
+        let alone = cells(1);
+        assert!((0..693).all(|ix| alone[ix] == alone[ix + 7]), "one heap, one cell");
+        assert_eq!((0..7).map(|ix| alone[ix]).collect::<std::collections::BTreeSet<_>>().len(), 7);
+        assert_eq!(alone, cells(3));
+    }
+
+    #[test]
+    fn equal_points_and_few_points_are_no_problem() {
+        let equal = Points { n_coordinates: 2, cells: vec![1.5; 20] };
+        assert_eq!(equal.cells(4, 2, &mut Seed::new(1).stream(Role::Start, 0, 0)), [0; 10]);
+        let two = points(2).cells(50, 2, &mut Seed::new(1).stream(Role::Start, 0, 0));
+        assert_eq!(two.len(), 2);
+    }
 }

@@ -35,12 +35,7 @@ impl Level {
 }
 
 /// Goes down from cells. The prior follows `widths` from level to level.
-pub(super) fn descend(
-    sample: &Sample,
-    cells: &[u32],
-    mut widths: WidthSearch,
-    search: &Search<'_>,
-) -> Result<Level> {
+pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, search: &Search<'_>) -> Result<Level> {
     let survey = search.survey;
     let mut options = widths.options(&sample.parts, &split(cells, sample), survey);
     let mut model = Model::resolve(&options, survey)?;
@@ -64,7 +59,12 @@ pub(super) fn descend(
         let log_evidence = log_joint(model.conjugate(), live.clone(), 1.0, log_base) - entropy.log_certainty();
         let k = live.count();
         if best.as_ref().is_none_or(|best| log_evidence > best.log_evidence) {
-            best = Some(Level { labelling: labelling.clone(), options: options.clone(), model: model.clone(), log_evidence });
+            best = Some(Level {
+                labelling: labelling.clone(),
+                options: options.clone(),
+                model: model.clone(),
+                log_evidence,
+            });
         }
         if n_left.min(k) <= 1 {
             return Ok(best.expect("there was a level"));

@@ -158,8 +158,8 @@ mod tests {
         // fewer rows than a sample, and so many that what samples teach is carried on
         for (n_rows, smoothing) in [(1500, 0.1), (1500, 1.0), (20_000, 0.3)] {
             let asked = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
-            let pilot = learnt(&documents(n_rows, 12, smoothing), &asked);
-            let Model::Multinomial(family) = pilot.model else { panic!("documents") };
+            let chosen = learnt(&documents(n_rows, 12, smoothing), &asked);
+            let Model::Multinomial(family) = chosen.model else { panic!("documents") };
             let ratio = family.smoothing / smoothing;
             assert!((0.75..1.33).contains(&ratio), "{} instead of {smoothing} of {n_rows} rows", family.smoothing);
         }

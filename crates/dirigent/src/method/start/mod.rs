@@ -20,15 +20,17 @@ use crate::model::{Covariance, Model, ModelOptions, WidthSearch, choose};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::survey::Survey;
+use crate::survey::{CellSummary, Survey};
 use crate::sweep::{Kernel, sampler};
 
 /// Rows of a sample, at most about twice as many.
 const SAMPLE: usize = 20_000;
-/// Numbers in the statistics of its rows, at most: wide rows cost more.
-const SAMPLE_NUMBERS: usize = 10_000_000;
+/// Rows of a sample, times cells, times the numbers in a component's statistics, at most: about as many multiplications as a descent makes in a second.
+const WORK: usize = 1_500_000_000;
 /// Rows of a sample for each cell, where there are as many.
 const ROWS_A_CELL: usize = 25;
+/// A sample is not made smaller than this, however wide its rows are.
+const FEWEST_SAMPLED: usize = 2000;
 /// A cell has at least so many rows on average, where rows are few.
 const FEWEST_ROWS_A_CELL: usize = 8;
 /// Cells of the first attempt, how many times more each further one has, and how many attempts there are.
@@ -58,10 +60,14 @@ impl Search<'_> {
     /// The best level of a descent from cells, which are made finer as long as most of them stay.
     fn find(&self, options: &ModelOptions) -> Result<(Level, Sample)> {
         let usual = Model::resolve(options, self.survey)?;
-        let numbers_a_row = if self.rows.is_counts() { 1 } else { usual.conjugate().stats_len() };
+        // documents cost what their words do
+        let numbers_a_row = match &self.survey.cells {
+            CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
+            CellSummary::Numbers { .. } => usual.conjugate().stats_len(),
+        };
         for attempt in 0.. {
             let wanted = CELLS * MORE_CELLS.pow(attempt);
-            let n_rows = (SAMPLE_NUMBERS / numbers_a_row).min(SAMPLE).max(ROWS_A_CELL * wanted);
+            let n_rows = SAMPLE.max(ROWS_A_CELL * wanted).min(WORK / (wanted * numbers_a_row)).max(FEWEST_SAMPLED);
             let sample = Sample::new(self.rows, n_rows, self.kernel, self.n_threads);
             let n_cells = wanted.min(sample.n_rows() / FEWEST_ROWS_A_CELL).max(1);
             let mut best: Option<Level> = None;
@@ -94,8 +100,11 @@ impl Search<'_> {
         if !is_scaled || has_missing || choose::is_of_one_scale(self.survey) {
             return Ok(vec![usual.clone()]);
         }
-        let as_measured =
-            ModelOptions { covariance: Some(Covariance::Fixed), columns: options.columns.clone(), ..ModelOptions::default() };
+        let as_measured = ModelOptions {
+            covariance: Some(Covariance::Fixed),
+            columns: options.columns.clone(),
+            ..ModelOptions::default()
+        };
         Ok(vec![usual.clone(), Model::resolve(&as_measured, self.survey)?])
     }
 
@@ -118,6 +127,51 @@ impl Start {
             let assigned = sampler(model, shard.clone(), kernel).assign(&self.components);
             assigned.into_iter().map(|assignment| assignment.label).collect::<Vec<u32>>()
         };
-        in_parts(shards.len(), n_threads, |part| part.flat_map(|ix| of_shard(&shards[ix])).collect::<Vec<u32>>()).concat()
+        in_parts(shards.len(), n_threads, |part| part.flat_map(|ix| of_shard(&shards[ix])).collect::<Vec<u32>>())
+            .concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::distributed::{DistributedOptions, Engine};
+    use crate::method::{MethodOptions, run};
+    use crate::node::CoordinatorOptions;
+    use crate::rows::Table;
+
+    /// Four clusters of unit width at the corners of a square of three, and the cluster of each row.
+    fn four_overlapping(n_rows: usize) -> (Shard, Vec<u32>) {
+        let mut rng = Seed::new(8).stream(Role::Observer, 0, 0);
+        let labels: Vec<u32> = (0..n_rows as u32).map(|row| row % 4).collect();
+        let corner = |label: u32| [3.0 * f64::from(label / 2), 3.0 * f64::from(label % 2)];
+        let cells = labels.iter().flat_map(|label| corner(*label)).map(|x| x + rng.normal()).collect();
+        (Shard::of_table(Table::from_f64(2, cells)), labels)
+    }
+
+    fn options(start: Option<Vec<u32>>, n_threads: usize) -> DistributedOptions {
+        DistributedOptions {
+            coordinator: CoordinatorOptions { n_workers: 3, ..CoordinatorOptions::default() },
+            engine: Engine::Threads(n_threads),
+            has_fine_start: start.is_none(),
+            start,
+            ..DistributedOptions::default()
+        }
+    }
+
+    #[test]
+    fn overlapping_clusters_are_found_and_stay_apart() {
+        let (rows, truth) = four_overlapping(6000);
+        let survey = Survey::of(&rows);
+        let chosen = model::choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, &Interrupt::new());
+        let chosen = chosen.unwrap();
+        let fit = |start: Option<Vec<u32>>, n_threads| {
+            let mut options = options(start, n_threads);
+            options.coordinator.model = chosen.options.clone();
+            run(&rows, &chosen.model, &MethodOptions::Distributed(options), None, &mut ()).unwrap().0
+        };
+        let found = fit(None, 1);
+        assert_eq!((found.k, fit(Some(truth), 1).k), (4, 4));
+        assert_eq!(found.labels, fit(None, 2).labels, "the number of threads changes nothing");
     }
 }

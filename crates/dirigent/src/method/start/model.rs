@@ -94,7 +94,12 @@ pub fn choose(
         let search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), interrupt };
         let (level, sample) = search.find(contender)?;
         let held_out = sample.held_out_density(&level.labelling, &level.model);
-        attempts.push(Attempt { options: level.options.clone(), n_sampled: sample.n_rows(), held_out, start: level.start() });
+        attempts.push(Attempt {
+            options: level.options.clone(),
+            n_sampled: sample.n_rows(),
+            held_out,
+            start: level.start(),
+        });
     }
     match attempts.iter().max_by(|a, b| a.held_out.total_cmp(&b.held_out)) {
         Some(best) => told(best, &attempts, survey, options),
@@ -106,13 +111,89 @@ pub fn choose(
 fn told(best: &Attempt, attempts: &[Attempt], survey: &Survey, asked: &ModelOptions) -> Result<ChosenModel> {
     let (options, n_sampled) = (best.options.clone(), best.n_sampled);
     let mut choices = choose::shape(asked, survey)?.choices;
-    if let Some(covariance) = options.covariance.filter(|_| asked.covariance.is_none()) {
+    if attempts.len() > 1 {
+        let usual = choose::usual_covariance(asked, survey);
+        let name = |attempt: &Attempt| attempt.options.covariance.unwrap_or(usual).name();
+        let densities: Vec<String> =
+            attempts.iter().map(|attempt| format!("{} {:.3}", name(attempt), attempt.held_out)).collect();
         choices.retain(|choice| choice.name != "covariance");
-        let densities: Vec<String> = attempts.iter().map(|attempt| format!("{:.3}", attempt.held_out)).collect();
-        let why = format!("held-out rows are densest, in nats per row: {:.3} of {}", best.held_out, densities.join(", "));
-        choices.push(Choice::new("covariance", covariance.name(), &why));
+        let why = format!("the densest for held-out rows, in nats per row: {}", densities.join(", "));
+        choices.push(Choice::new("covariance", name(best), &why));
     }
     let reason = format!("the most probable for the {} components of {n_sampled} rows", best.start.components.len());
-    let chosen = ChosenModel::with_learned(options, choices, survey, &reason)?;
+    let mut chosen = ChosenModel::with_learned(options, choices, survey, &reason)?;
+    let why = format!("the highest evidence between small cells and one component, in {n_sampled} rows");
+    chosen.choices.push(Choice::new("start", &format!("{} components", best.start.components.len()), &why));
     Ok(ChosenModel { start: Some(best.start.clone()), ..chosen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::model::Covariance;
+    use crate::rng::Role;
+    use crate::rows::Table;
+
+    /// Cells about centres that lie ten wide, the noise of each cluster and column by a rule.
+    fn cells(n_rows: usize, n_columns: usize, n_clusters: usize, noise: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        let mut rng = Seed::new(5).stream(Role::Observer, 0, 0);
+        let centres: Vec<f64> = (0..n_clusters * n_columns).map(|_| 10.0 * rng.normal()).collect();
+        let mut cells = Vec::with_capacity(n_rows * n_columns);
+        for row in 0..n_rows {
+            let cluster = row % n_clusters;
+            for column in 0..n_columns {
+                cells.push(centres[cluster * n_columns + column] + noise(cluster, column) * rng.normal());
+            }
+        }
+        cells
+    }
+
+    fn chosen(n_columns: usize, cells: Vec<f64>, options: &ModelOptions, n_threads: usize) -> ChosenModel {
+        let rows = Shard::of_table(Table::from_f64(n_columns, cells));
+        choose(&rows, options, &Survey::of(&rows), Kernel::best(), n_threads, &Interrupt::new()).unwrap()
+    }
+
+    #[test]
+    fn clusters_of_one_width_are_found_to_be_so() {
+        let chosen = chosen(6, cells(4000, 6, 40, |_, _| 2.0), &ModelOptions::default(), 2);
+        let Model::GaussianFixed(family) = chosen.model else { panic!("clusters have one width") };
+        assert!((family.noise_sd / 2.0 - 1.0).abs() < 0.1, "σ {}", family.noise_sd);
+        assert_eq!(chosen.start.unwrap().components.len(), 40);
+    }
+
+    #[test]
+    fn clusters_with_a_shape_each_are_found_whatever_the_unit_and_the_threads() {
+        let in_unit = |unit: f64, n_threads| {
+            let cells = cells(3000, 3, 6, |cluster, column| if cluster % 3 == column { 3.0 } else { 0.3 });
+            let cells = cells.into_iter().map(|cell| unit * cell).collect();
+            chosen(3, cells, &ModelOptions::default(), n_threads)
+        };
+        let found = in_unit(1.0, 1);
+        assert_ne!(found.model.described().name(), "gaussian, covariance fixed");
+        assert_eq!(found.start.as_ref().unwrap().components.len(), 6);
+        assert_eq!(found, in_unit(1.0, 3));
+        assert_eq!(found.options.width, in_unit(1024.0, 2).options.width);
+    }
+
+    #[test]
+    fn what_the_user_says_is_not_chosen() {
+        let asked = ModelOptions { noise_sd: Some(2.5), ..ModelOptions::default() };
+        let Model::GaussianFixed(family) = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1).model else {
+            panic!("σ was given")
+        };
+        assert_eq!(family.noise_sd, 2.5);
+        let asked = ModelOptions { covariance: Some(Covariance::Diagonal), ..ModelOptions::default() };
+        let chosen = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1);
+        assert_eq!(chosen.model.described().name(), "gaussian, covariance diagonal");
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_search() {
+        let rows = Shard::of_table(Table::from_f64(2, cells(200, 2, 2, |_, _| 1.0)));
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        let outcome = choose(&rows, &ModelOptions::default(), &Survey::of(&rows), Kernel::best(), 1, &interrupt);
+        assert!(matches!(outcome, Err(Error::Interrupted)));
+    }
 }

@@ -96,7 +96,8 @@ impl Sample {
 impl Labelling {
     /// Sums up the components from the labels. Slots stay, so some components may be empty.
     fn sum_up(&mut self, sample: &Sample, model: &Model) {
-        let used = |labels: &Vec<u32>| labels.iter().filter(|label| **label != UNASSIGNED).max().map_or(0, |label| label + 1);
+        let used =
+            |labels: &Vec<u32>| labels.iter().filter(|label| **label != UNASSIGNED).max().map_or(0, |label| label + 1);
         let n_slots = self.labels.iter().map(used).max().unwrap_or(0).max(self.components.len() as u32) as usize;
         let parts = in_parts(sample.parts.len(), sample.n_threads, |parts| {
             let of_part = |ix: usize| {

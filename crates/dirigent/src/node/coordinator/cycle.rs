@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::{Consolidation, Coordinator, Member, Schedule, family_of};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{
-    ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive, splits,
+    ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive,
+    splits,
 };
 use crate::family::log_joint;
 use crate::halves::{Half, Halves, Part};
