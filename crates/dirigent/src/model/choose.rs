@@ -6,7 +6,7 @@ use crate::family::columns::LARGEST_COUNT;
 use crate::survey::{CellSummary, ColumnSummary, Survey};
 
 /// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
-pub(crate) const MOST_FULL_COLUMNS: usize = 32;
+pub(crate) const MOST_FULL_COLUMNS: usize = 64;
 
 /// Columns are of one scale if the standard deviation of none is more than so many times that of another.
 const ONE_SCALE: f64 = 4.0;
