@@ -70,6 +70,10 @@ impl Observer for Log {
         Ok(())
     }
 
+    fn has_begun(&self) -> bool {
+        self.goes_on_from.as_ref().is_some_and(Saved::has_begun)
+    }
+
     fn take_saved(&mut self) -> Option<Saved> {
         self.goes_on_from.take()
     }

@@ -77,7 +77,7 @@ pub(crate) struct ModelArgs {
     /// The law of a cluster's rows [default: what the rows look like; it is said which and why]
     #[arg(long)]
     family: Option<FamilyArg>,
-    /// The covariance of a gaussian cluster [default: full up to 32 columns; diagonal above, or if cells are missing or most rows have the same number in a column; where a sample of the rows says so, fixed, or full up to 64 columns]
+    /// Covariance of a Gaussian component [default: the densest for held-out rows, see docs/families.md]
     #[arg(long)]
     covariance: Option<CovarianceArg>,
     /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several

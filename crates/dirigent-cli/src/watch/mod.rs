@@ -222,7 +222,7 @@ mod tests {
         );
         assert!(ask(&watch, &format!("/{token}/version")).ends_with("running 0"));
         let mut trace = fs::OpenOptions::new().append(true).open(folder.path().join("trace.csv")).unwrap();
-        writeln!(trace, "1,0.5,,0.1,0.1,-12.5,3,1,,5,0,0,0,0,0,0,0,10,1").unwrap();
+        writeln!(trace, "1,0.5,,0.1,0.1,-12.5,,3,1,,5,0,0,0,0,0,0,0,10,1").unwrap();
         assert!(ask(&watch, &format!("/{token}/version")).ends_with("running 1"));
         let main = ask(&watch, &format!("/{token}/main"));
         assert!(main.contains("Log-joint") && !main.contains("<script>"), "{main}");

@@ -40,7 +40,7 @@ fn the_trace_has_a_line_a_cycle_and_ends_where_the_summary_stands() {
     let header: Vec<_> = lines.next().unwrap().split(',').collect();
     assert_eq!(
         header.join(","),
-        "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,k,alpha,vi,moved,births,merges,splits,\
+        "cycle,seconds,virtual_seconds,sweep_seconds,coordinator_seconds,log_joint,log_evidence,k,alpha,vi,moved,births,merges,splits,\
          attempts,bytes,messages,observed_bytes,rows,chain"
     );
     let lines: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();

@@ -69,6 +69,11 @@ pub struct Saved {
 }
 
 impl Saved {
+    /// Whether there is more than the options to go on from.
+    pub fn has_begun(&self) -> bool {
+        self.found.is_some() || !matches!(self.stage, Stage::Start)
+    }
+
     /// For people: which chain, from 1, and how many cycles of it.
     pub fn place(&self) -> (u16, u64) {
         let before = self.found.as_ref().map_or(0, |found| found.outcome.cycles);

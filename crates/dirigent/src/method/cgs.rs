@@ -180,6 +180,10 @@ pub trait Observer {
     }
     /// Something that whoever waits may want to know, such as a worker that was lost.
     fn on_notice(&mut self, _text: &str) {}
+    /// Whether there is a state to go on from, so that nothing need be found to begin with.
+    fn has_begun(&self) -> bool {
+        false
+    }
     /// The state to go on from instead of beginning; asked once, before the first cycle.
     fn take_saved(&mut self) -> Option<Saved> {
         None

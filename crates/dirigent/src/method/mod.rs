@@ -31,10 +31,10 @@ use self::cgs::{CgsOptions, Draws, Observer, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
 use self::start::Search;
+use crate::checkpoint::Stage;
 use crate::engine::RunTotals;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::halves::Half;
-use crate::interrupt::Interrupt;
 use crate::model::{Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
 use crate::rng::Seed;
@@ -225,10 +225,13 @@ fn with_fine_start(
     model: &Model,
     distributed: &DistributedOptions,
     options: &MethodOptions,
-    interrupt: &Interrupt,
+    observer: &dyn Observer,
 ) -> Result<Option<DistributedOptions>> {
     if !distributed.has_fine_start || distributed.start.is_some() {
         return Ok(None);
+    }
+    if observer.has_begun() {
+        return Ok(Some(DistributedOptions { start: Some(Vec::new()), ..distributed.clone() }));
     }
     let n_threads = match distributed.engine {
         Engine::Threads(n_threads) => n_threads,
@@ -240,7 +243,7 @@ fn with_fine_start(
         Some(start) if seed.chain == 0 => start.clone(),
         _ => {
             let survey = Survey::of_all(&shards);
-            let search = Search { rows, survey: &survey, seed, kernel, n_threads, interrupt };
+            let search = Search { rows, survey: &survey, seed, kernel, n_threads, interrupt: &observer.interrupt() };
             search.start(&distributed.coordinator.model)?
         }
     };
@@ -292,7 +295,13 @@ pub fn run(
     match options {
         MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
         MethodOptions::Distributed(distributed) => {
-            let started = with_fine_start(rows, model, distributed, options, &observer.interrupt())?;
+            let started = match with_fine_start(rows, model, distributed, options, observer) {
+                Err(Error::Interrupted) => {
+                    observer.on_checkpoint(Stage::Start.into())?;
+                    return Err(Error::Interrupted);
+                }
+                started => started?,
+            };
             let distributed = started.as_ref().unwrap_or(distributed);
             let shards = options.shards(rows);
             let (outcome, totals) = match (distributed.draws, distributed.draws_from) {

@@ -79,7 +79,7 @@ pub enum Model {
 /// let rows = Shard::of_table(Table::from_f64(1, vec![0.5, 1.5, 4.5]));
 /// let (_model, choices) = Model::explain(&ModelOptions::default(), &Survey::of(&rows))?;
 /// let choice = choices.iter().find(|choice| choice.name == "covariance").expect("it was left open");
-/// assert_eq!((choice.value.as_str(), choice.why.as_str()), ("full", "1 columns are at most 32"));
+/// assert_eq!((choice.value.as_str(), choice.why.as_str()), ("full", "1 columns are at most 64"));
 /// # Ok::<(), dirigent::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
