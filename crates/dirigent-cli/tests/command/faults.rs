@@ -101,8 +101,8 @@ fn a_full_disk_fails_the_run_with_the_name_of_the_file() {
 fn a_checkpoint_that_finds_no_room_is_removed_and_the_run_goes_on_once_there_is_room() {
     let place = Place::with_points(30_000);
     let fit = "fit set/data.npy --workers 2 --threads 1 --seed 1 --cycles 4 --checkpoint-every 0 --no-report";
-    // room for one checkpoint of some 70 KB, not for two
-    let Some(disk) = SmallDisk::mount(&place, "120k") else { return };
+    // room for one checkpoint of some 100 KB, not for two
+    let Some(disk) = SmallDisk::mount(&place, "160k") else { return };
     let ended = place.run(&format!("{fit} --out disk/run"));
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let parts =
