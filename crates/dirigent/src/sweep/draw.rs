@@ -84,10 +84,10 @@ impl Draw {
                 continue;
             }
             for (vector, weights) in weights.iter().enumerate() {
-                for lane in 0..LANES {
+                for (lane, &other_weight) in weights.iter().enumerate() {
                     let other = (block * BLOCK + vector) * LANES + lane;
-                    if weights[lane] > threshold && other != slot {
-                        overlaps.add_pair(slot, other, f64::from(weights[lane]) / weight);
+                    if other_weight > threshold && other != slot {
+                        overlaps.add_pair(slot, other, f64::from(other_weight) / weight);
                     }
                 }
             }
