@@ -47,7 +47,8 @@ impl Sketches {
     }
 }
 
-fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
+/// The squared distance of two points.
+pub(crate) fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
     let ((a, last_a), (b, last_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0f32; 8];
     for (a, b) in a.iter().zip(b) {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::consolidate::squared_distance;
 use crate::family::Family;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
@@ -140,18 +141,6 @@ pub(super) fn in_parts<T: Send>(n: usize, n_threads: usize, of_part: impl Fn(Ran
             .chain(threads.into_iter().map(|thread| thread.join().expect("a part does not panic")))
             .collect()
     })
-}
-
-fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, last_a), (b, last_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0f32; 8];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..8 {
-            let difference = a[lane] - b[lane];
-            sums[lane] += difference * difference;
-        }
-    }
-    sums.iter().sum::<f32>() + last_a.iter().zip(last_b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
 }
 
 #[cfg(test)]
