@@ -24,7 +24,8 @@ def test_heaps_are_found_and_described(heaps):
     np.testing.assert_allclose(model.weights_.sum(), 1.0)
     for k in range(3):
         np.testing.assert_allclose(model.means_[k], X[model.labels_ == k].mean(axis=0), atol=0.5)
-    assert model.covariances_.shape == (3, 2, 2)
+    # which covariance is chosen depends on held-out rows: a matrix or a variance per column
+    assert model.covariances_.shape in {(3, 2, 2), (3, 2)}
     assert model.converged_ and model.alpha_ > 0
     assert model.trace_["k"].iloc[-1] == 3
     assert "3 clusters of 180 rows" in model._repr_html_()
