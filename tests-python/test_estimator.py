@@ -234,8 +234,8 @@ def test_columns_of_pandas_are_what_their_types_say():
     table = pandas.DataFrame(
         {
             "x": rng.normal(size=120) + 9 * side,
-            "code": pandas.Categorical(20 + 10 * (np.arange(120) % 3)),
-            "digits": pandas.Series([f"{100 * (ix % 4):04}" for ix in range(120)], dtype="string"),
+            "code": pandas.Categorical([f"code {ix % 3}" for ix in range(120)]),
+            "name": pandas.Series([f"n{100 * (ix % 4):04}" for ix in range(120)], dtype="string"),
             "flag": side == 1,
             "rating": 1 + np.arange(120) % 5,
             "many": 7 * np.arange(120),
@@ -245,7 +245,7 @@ def test_columns_of_pandas_are_what_their_types_say():
     columns = model._run.json("model.json")["model"]["columns"]
     laws = [next(iter(column["law"])) for column in columns]
     assert laws == ["normal", "categorical", "categorical", "bernoulli", "categorical", "normal"]
-    assert model._run.json("model.json")["columns"]["levels"][2] == ["0000", "0100", "0200", "0300"]
+    assert model._run.json("model.json")["columns"]["levels"][2] == ["n0000", "n0100", "n0200", "n0300"]
 
 
 def test_the_weight_of_the_prior_of_documents_is_one_number(documents):
