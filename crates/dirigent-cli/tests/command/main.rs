@@ -12,6 +12,7 @@ mod info_and_demo;
 mod inputs;
 mod place;
 mod predict;
+mod reference;
 mod report;
 mod reproduce;
 mod resume;
