@@ -54,9 +54,13 @@ class Model:
     def levels(self) -> list[list[str] | None]: ...
 
 def fit(
-    options: Sequence[str],
+    options: str,
+    data: str,
     rows: Rows,
+    folder: tuple[Path, bool],
+    start: NDArray[np.uint32] | None = None,
+    truth: NDArray[np.uint32] | None = None,
     on_cycle: Callable[[dict[str, Any]], object] | None = None,
     engines: dict[str, Callable[[], Any]] | None = None,
-) -> tuple[Path, BaseException | None]: ...
+) -> BaseException | None: ...
 def run_cli(argv: Sequence[str], engines: dict[str, Callable[[], Any]] | None = None) -> int: ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import warnings
 from numbers import Integral
 from pathlib import Path
@@ -20,7 +19,7 @@ from . import _core, _looks
 from ._components import covariances_of, means_of
 from ._engine import ENGINES
 from ._input import rows_of
-from ._options import options_of
+from ._options import data_options, fit_options
 from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
@@ -134,7 +133,6 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         parameters = self.get_params(deep=False) | {
             "random_state": self._seed(),
             "n_jobs": None if self.n_jobs == -1 else self.n_jobs,
-            "out": os.fspath(folder.path),
         }
         progress = Progress() if self.verbose else None
 
@@ -143,17 +141,24 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 progress.on_cycle(cycle)
             return None if self.callback is None else self.callback(cycle)
 
-        with tempfile.TemporaryDirectory(prefix="dirigent-") as inputs:
-            for name, labels in (("start", start), ("truth", truth)):
-                if labels is not None:
-                    parameters[name] = _label_file(labels, Path(inputs) / f"{name}.npy")
-            watched = progress is not None or self.callback is not None
-            try:
-                options = [*options_of(parameters), "--quiet", "--no-report"]
-                _, interruption = _core.fit(options, rows, on_cycle if watched else None, ENGINES)
-            finally:
-                if progress is not None:
-                    progress.finish()
+        labels = {"start": start, "truth": truth}
+        files = {name: os.fspath(given) for name, given in labels.items() if isinstance(given, (str, os.PathLike))}
+        arrays = {name: _label_numbers(given) for name, given in labels.items() if name not in files}
+        watched = progress is not None or self.callback is not None
+        try:
+            interruption = _core.fit(
+                fit_options(parameters),
+                data_options(parameters, **files),
+                rows,
+                (folder.path, self.force),
+                arrays.get("start"),
+                arrays.get("truth"),
+                on_cycle if watched else None,
+                ENGINES,
+            )
+        finally:
+            if progress is not None:
+                progress.finish()
         self._take(folder)
         self._batches: list[Any] = batches
         for warning in folder.json("run.json")["warnings"]:
@@ -355,15 +360,14 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self.n_components_
 
 
-def _label_file(labels: ArrayLike, path: Path) -> str:
-    if isinstance(labels, (str, os.PathLike)):
-        return os.fspath(labels)
+def _label_numbers(labels: ArrayLike | None) -> NDArray[np.uint32] | None:
+    if labels is None:
+        return None
     array = np.asarray(labels)
     if array.ndim != 1:
-        raise ValueError(f"expected one label a row, found an array of {array.ndim} dimensions")
+        raise ValueError(f"expected one label per row, found an array of {array.ndim} dimensions")
     _, numbers = np.unique(array, return_inverse=True)
-    np.save(path, numbers.astype(np.int64))
-    return os.fspath(path)
+    return numbers.astype(np.uint32)
 
 
 def _note(notes: list[str]) -> None:

@@ -3,36 +3,40 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use dirigent::checkpoint::folder::Folder;
 use dirigent::method::chains::Diagnostics;
 use dirigent::posterior::diagnostics::Mixing;
 use dirigent::posterior::horizon::StoppedBecause;
-use dirigent::run_dir::{PosteriorRecord, RunRecord, Summary};
-use dirigent::{Error, Result};
+use dirigent::run_dir::{PosteriorRecord, Summary};
+use dirigent::{Error, Fitted, Result};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
-use crate::keep::Keeper;
-use crate::point;
 
 /// What is said when a signal has ended the run.
-pub(crate) fn describe_interruption(keeper: &Keeper, path: &Path) -> String {
-    let path = path.display();
-    if keeper.has_checkpoint() {
-        format!("interrupted; to go on: dirigent fit --resume {path}")
-    } else {
-        format!("interrupted; nothing was kept in {path}: start the run anew")
+pub(crate) fn describe_interruption(path: Option<&Path>) -> String {
+    match path {
+        Some(path) if has_checkpoint(path) => {
+            format!("interrupted; to continue: dirigent fit --resume {}", path.display())
+        }
+        Some(path) => format!("interrupted; nothing was kept in {}: start the run again", path.display()),
+        None => "interrupted before the first cycle: start the run again".to_owned(),
     }
 }
 
-/// What has ended the run, with the way to go on.
-pub(crate) fn with_way_on(error: Error, keeper: &Keeper, path: &Path) -> Error {
+/// What has ended the run, with the way to continue.
+pub(crate) fn with_way_on(error: Error, path: &Path) -> Error {
     let is_full = matches!(&error, Error::Io { source, .. }
         if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded));
-    match (is_full, keeper.has_checkpoint()) {
+    match (is_full, has_checkpoint(path)) {
         (true, true) => error.with_hint(format!("make room, then `dirigent fit --resume {}`", path.display())),
         (true, false) => error.with_hint("make room, or name a folder on another disk with --out"),
         (false, _) => error,
     }
+}
+
+fn has_checkpoint(run: &Path) -> bool {
+    Folder::of_run(run).is_ok_and(|folder| folder.has_any())
 }
 
 /// The summary as `--json` prints it.
@@ -43,33 +47,34 @@ struct Report<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     posterior: Option<&'a PosteriorRecord>,
-    diagnostics: &'a Option<Diagnostics>,
+    diagnostics: Option<&'a Diagnostics>,
     warnings: &'a [String],
 }
 
 /// Prints the summary, as it was asked for.
-pub(crate) fn print(record: &RunRecord<'_>, path: &Path, report: Option<&Path>, output: &OutputArgs) -> Result<()> {
+pub(crate) fn print(fitted: &Fitted, path: &Path, report: Option<&Path>, output: &OutputArgs) -> Result<()> {
     let console = output.console();
-    let summary = record.summary.as_ref().expect("the run has ended");
+    let summary = fitted.summary();
     if output.json {
         console.print_json(&Report {
             run: path.display().to_string(),
             report: report.map(|report| report.display().to_string()),
             summary,
-            posterior: record.posterior.as_ref(),
-            diagnostics: &record.diagnostics,
-            warnings: &record.warnings,
+            posterior: fitted.posterior(),
+            diagnostics: fitted.diagnostics(),
+            warnings: fitted.warnings(),
         })
     } else if console.is_quiet() {
         Ok(())
     } else {
-        console.print(describe(record, summary, path, report))
+        console.print(describe(fitted, path, report))
     }
 }
 
 /// The summary for people.
-fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path, report: Option<&Path>) -> String {
-    let k_posterior = record.posterior.as_ref().map(point::describe).unwrap_or_default();
+fn describe(fitted: &Fitted, path: &Path, report: Option<&Path>) -> String {
+    let summary = fitted.summary();
+    let k_posterior = fitted.posterior().map(describe_posterior).unwrap_or_default();
     let mut lines = vec![format!("K           {}{k_posterior}", summary.k)];
     lines.push(match summary.log_joint_truth {
         Some(truth) => {
@@ -81,12 +86,18 @@ fn describe(record: &RunRecord<'_>, summary: &Summary, path: &Path, report: Opti
         lines.push(format!("VI          {vi:.3} nats (labels: {vi_labels:.3}, NMI {nmi:.3})"));
     }
     lines.push(format!("cycles      {}{} in {:.1} s", summary.cycles, ended(summary.stopped_because), summary.seconds));
-    if let Some(diagnostics) = &record.diagnostics {
+    if let Some(diagnostics) = fitted.diagnostics() {
         lines.push(describe_chains(diagnostics));
     }
     lines.push(format!("run folder  {}", path.display()));
     lines.extend(report.map(|report| format!("report      {}", report.display())));
     lines.join("\n")
+}
+
+/// What the draws say of K, behind the K of the state.
+fn describe_posterior(posterior: &PosteriorRecord) -> String {
+    let [low, high] = posterior.k.interval_90;
+    format!(" (90 %: {low}–{high} in {} draws)", posterior.n_draws)
 }
 
 /// Why a run ended, where that is worth a word.

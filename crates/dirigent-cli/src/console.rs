@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
+pub(crate) use dirigent::fit::grouped;
 use dirigent::{Error, Result};
 use serde::Serialize;
 
@@ -74,19 +75,6 @@ impl Console {
     }
 }
 
-/// A number with thousands separated, for people.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (ix, digit) in digits.chars().enumerate() {
-        if ix > 0 && (digits.len() - ix).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Bytes, for people.
 pub(crate) fn bytes(number: u64) -> String {
     scaled(number as f64, &["bytes", "KB", "MB", "GB", "TB"])
@@ -109,7 +97,6 @@ mod tests {
 
     #[test]
     fn numbers_are_easy_to_read() {
-        assert_eq!([0, 999, 1000, 1_281_167].map(grouped), ["0", "999", "1,000", "1,281,167"]);
         assert_eq!([12, 1234, 999_999, 245_984_064].map(bytes), ["12 bytes", "1.2 KB", "1.0 MB", "246 MB"]);
         assert_eq!(scaled(12.0, &["", "k"]), "12");
     }

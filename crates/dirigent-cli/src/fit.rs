@@ -1,368 +1,152 @@
-//! `dirigent fit`: from options and rows to a run.
+//! `dirigent fit`: from the command line to a fit, and from its end to the summary.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use clap::ArgMatches;
-use dirigent::interrupt::Interrupt;
-use dirigent::io::amount;
-use dirigent::method::MethodOptions;
-use dirigent::method::cgs::Draws;
-use dirigent::method::start::model::{self, ChosenModel};
-use dirigent::model::{Choice, Model, ModelOptions};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rows::Shard;
-use dirigent::run_dir::{
-    DataRecord, FILES, RunDir, RunOptions, RunRecord, Status, check_folder, check_writable, nearest_folder,
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, CommandFactory};
+use dirigent::fit::{
+    GivenOption, OutsideEngines, RunFolder, StoredRun, fit_into, grouped, option_value, resume as resume_run,
 };
-use dirigent::sweep::Kernel;
-use dirigent::{InputError, Result};
+use dirigent::io::is_address;
+use dirigent::{Data, DataOptions, Error, FitOptions, Fitted, Result};
 
-use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
-use crate::choose::{self, Course, OutsideWorkers};
-use crate::embed::Watcher;
-use crate::engines::{Outside, OutsideEngines};
-use crate::input::{Input, Source, labels_of};
-use crate::job::{self, Job};
-use crate::keep::{self, Keeper};
-use crate::point;
-use crate::resume::{self, Resumed};
-use crate::said::Said;
+use crate::args::{Cli, FitArgs, OutputArgs};
+use crate::closing_words::{describe_interruption, print, with_way_on};
+use crate::console::Console;
+use crate::report;
+use crate::terminal::Terminal;
 use crate::watch::Watch;
+use crate::words::as_typed;
 
-/// Choices that every fit reports; `--explain-prior` adds the others.
-const WORTH_SAYING: [&str; 3] = ["family", "covariance", "start"];
-
-/// The folder of run folders, where none is named.
-const RUNS: &str = "runs";
+/// Headings of options of the command that are not options of the fit.
+const HEADINGS_OF_A_COMMAND: [&str; 2] = ["Output", "Checkpoints"];
 
 pub(crate) fn run(args: &FitArgs, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<()> {
-    let path = match &args.checkpoints.resume {
-        Some(run) => {
-            let (args, resumed) = resume::read(run, matches)?;
-            fit(&args, Source::Files, &Said::default(), Some(resumed), None, engines)
-        }
-        None => fit(args, Source::Files, &Said::of(matches), None, None, engines),
-    };
-    path.map(drop)
-}
-
-/// Fits the rows; returns the run folder. A run that somebody watches keeps no checkpoints: it is not the command that would go on with it.
-pub(crate) fn fit(
-    args: &FitArgs,
-    source: Source<'_>,
-    said: &Said,
-    resumed: Option<Resumed>,
-    watcher: Option<Watcher<'_>>,
-    engines: &dyn OutsideEngines,
-) -> Result<PathBuf> {
-    // all that can be refused without reading the data is refused first
-    check(args)?;
-    match &args.output.out {
-        Some(out) => check_folder(out, &FILES, args.output.force)?,
-        None if resumed.is_none() => check_writable(Path::new(RUNS))?,
-        None => {}
-    }
-    let console = args.output.console();
-    let outside = Outside::open(&args.engine, args.run.workers, engines)?;
-    let input = Input::read(args, source)?;
-    if resumed.is_none() {
-        check_disk(args, input.data.n_rows())?;
-    }
-    let interrupt = watcher.as_ref().map_or_else(Interrupt::new, |watcher| watcher.interrupt.clone());
-    let fit = Fit::prepare_for(args, &input, outside.as_ref(), &interrupt)?;
-    console.say(describe_model(&fit.model, &input.model_options));
-    for Choice { name, value, why } in fit.choices.iter().filter(|choice| WORTH_SAYING.contains(&choice.name.as_str()))
-    {
-        console.say(format_args!("{name}: {value} ({why})"));
-    }
-    if args.model.explain_prior {
-        let say = |Choice { name, value, why }: &Choice| console.say(format_args!("  {name}: {value} ({why})"));
-        fit.choices.iter().filter(|choice| !WORTH_SAYING.contains(&choice.name.as_str())).for_each(say);
-    }
-    let (run_dir, keeper) = fit.keeper(said, resumed, watcher.is_some())?;
-    if let Some(outside) = &outside {
-        outside.start(fit.options.n_workers() as u32)?;
-    }
-    job::run_kept(&fit.job(), &run_dir, fit.record(), &args.output, keeper, watcher)?;
-    if let Some(outside) = outside {
-        outside.finish();
-    }
-    Ok(run_dir.path().to_path_buf())
-}
-
-/// Refuses, before any data is read, options that do not go together.
-pub(crate) fn check(args: &FitArgs) -> Result<()> {
-    choose::check(args)?;
-    point::check(&args.run)?;
     Watch::check(args.output.watch.as_deref())?;
-    plan_draws(&args.run)?;
-    Kernel::choose(&args.run.kernel).map(|_| ())
-}
-
-/// A fit that could begin: every prior is resolved.
-pub(crate) struct Fit<'a> {
-    args: &'a FitArgs,
-    input: &'a Input,
-    /// The rows as they are fitted, and as they were read.
-    shard: Shard,
-    as_read: Shard,
-    model: Model,
-    choices: Vec<Choice>,
-    options: MethodOptions,
-    kernel: Kernel,
-}
-
-impl<'a> Fit<'a> {
-    /// Options that [`check`] lets through, and what they have read.
-    pub(crate) fn prepare(args: &'a FitArgs, input: &'a Input) -> Result<Self> {
-        Self::prepare_for(args, input, None, &Interrupt::new())
-    }
-
-    /// The same with workers that another program's engine has.
-    fn prepare_for(
-        args: &'a FitArgs,
-        input: &'a Input,
-        outside: Option<&Outside>,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let began = Instant::now();
-        let Input { data, rows, model_options, .. } = input;
-        let (cycles, draws) = plan_draws(&args.run)?;
-        let kernel = Kernel::choose(&args.run.kernel)?;
-        check_draws(draws, args.run.chains, data.n_rows())?;
-        let start = labels_of(args.run.start.as_deref(), "--start", data)?;
-        let outside = outside.map(|outside| OutsideWorkers {
-            n_workers: outside.n_workers,
-            engine: Box::new(|n_workers| outside.engine(input, n_workers)),
-        });
-        let course = Course { cycles, draws, kernel, start };
-        let mut options = choose::method(args, model_options, course, data.n_rows(), outside.as_ref())?;
-        if !options.keeps_checkpoints() && args.checkpoints.checkpoint_every.is_some() {
-            let problem = "--checkpoint-every does not go with this method on this engine, which keeps no checkpoints";
-            return Err(InputError::new(problem).hint("leave it out").into());
-        }
-        let shard = rows.all_rows();
-        let survey = options.survey(&shard);
-        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        let n_threads = args.run.threads.map_or_else(cores, |threads| threads as usize);
-        let ChosenModel { options: learnt, model, choices, start } =
-            model::choose(&shard, model_options, &survey, kernel, n_threads, interrupt)?;
-        options.set_model(learnt);
-        if let MethodOptions::Distributed(options) = &mut options {
-            options.components = start;
-        }
-        // the limit is for everything after reading
-        let left = options.time_limit().map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
-        let options = options.for_chain(0, left);
-        Ok(Self { args, input, shard, as_read: data.all_rows(), model, choices, options, kernel })
-    }
-
-    /// The record of the run as it begins.
-    pub(crate) fn record(&self) -> RunRecord<'_> {
-        let Input { data, selection, transform, model_options, .. } = self.input;
-        let mut data_record = DataRecord::of(data, selection);
-        data_record.truth = truth_source(self.args);
-        data_record.transform = transform.as_ref().map(|(_, record)| *record);
-        let (method, n_chains) = (self.args.run.method.name(), self.args.run.chains);
-        let mut record =
-            new_record(data_record, &self.model, model_options, method, self.kernel, &self.options, n_chains);
-        record.options.point = self.args.run.point();
-        record.options.time_limit = self.args.run.time_limit;
-        record
-    }
-
-    fn job(&self) -> Job<'_> {
-        Job {
-            shard: &self.shard,
-            as_read: &self.as_read,
-            model: &self.model,
-            transform: self.input.transform.as_ref().map(|(transform, _)| transform),
-            truth: self.input.truth.as_deref(),
-            options: &self.options,
-            n_chains: self.args.run.chains,
-            point: self.args.run.point(),
-            data: Some(&self.input.data),
+    let folder = run_folder(args);
+    match &args.checkpoints.resume {
+        Some(run) => resume(args, run, matches, &folder, engines),
+        None => {
+            let options = args.options();
+            options.check()?;
+            folder.check()?;
+            let data = open(&args.data_options(), args.output.console())?;
+            let fit = |terminal: &mut Terminal<'_>| fit_into(&folder, &data, &options, engines, terminal);
+            show(&args.output, &options, args.model.explain_prior, fit)
         }
     }
+}
 
-    /// The run folder, and who keeps checkpoints in it.
-    fn keeper(&self, said: &Said, resumed: Option<Resumed>, is_watched: bool) -> Result<(RunDir, Keeper)> {
-        let every = self.args.checkpoints.checkpoint_every;
-        if let Some(mut resumed) = resumed {
-            if !self.options.keeps_checkpoints() {
-                let problem = "this engine keeps no checkpoints and cannot go on from one";
-                return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
-            }
-            let checkpoint = resumed.check(&self.record().data, &self.model, self.options.n_workers())?;
-            return Ok((RunDir::reopen(&resumed.run), Keeper::go_on(&resumed.run, every, checkpoint)?));
+fn resume(
+    args: &FitArgs,
+    run: &Path,
+    matches: &ArgMatches,
+    folder: &RunFolder,
+    engines: &dyn OutsideEngines,
+) -> Result<()> {
+    let console = args.output.console();
+    let mut stored = StoredRun::read(run, &given(args, matches))?;
+    for problem in &stored.damaged {
+        console.say(format_args!("warning: a checkpoint is damaged and passed over: {problem}"));
+    }
+    match stored.place() {
+        Some((chain, cycle)) => {
+            let of_chain = if stored.options.run.chains > 1 { format!(" of chain {chain}") } else { String::new() };
+            console.say(format_args!("resumed: goes on after cycle {cycle}{of_chain}"));
         }
-        let run_dir = create_run_dir(&self.args.output, self.input.data.name())?;
-        if self.options.keeps_checkpoints() && !is_watched {
-            let keeper = Keeper::begin(run_dir.path(), said, every)?;
-            return Ok((run_dir, keeper));
+        None if stored.damaged.is_empty() => {
+            console.say("resumed: there is no checkpoint yet, so the run begins again");
         }
-        keep::forget(run_dir.path())?;
-        let keeper = if is_watched { Keeper::of_watched_run() } else { Keeper::none() };
-        Ok((run_dir, keeper))
+        None => console.say("resumed: none of its checkpoints can be read, so the run begins again"),
     }
-
-    /// Runs, fills the run folder, prints the summary. Keeps no checkpoints.
-    pub(crate) fn run(&self, run_dir: &RunDir) -> Result<()> {
-        job::run(&self.job(), run_dir, self.record(), &self.args.output)
-    }
+    let (options, data) = (stored.options.clone(), open(&stored.data, console)?);
+    let fit = |terminal: &mut Terminal<'_>| resume_run(&mut stored, folder, &data, engines, terminal);
+    show(&args.output, &options, args.model.explain_prior, fit)
 }
 
-/// The record of a run that begins.
-pub(crate) fn new_record<'a>(
-    data: DataRecord<'a>,
-    model: &'a Model,
-    model_options: &ModelOptions,
-    method: &'static str,
-    kernel: Kernel,
-    options: &MethodOptions,
-    n_chains: u16,
-) -> RunRecord<'a> {
-    RunRecord {
-        status: Status::Running,
-        error: None,
-        command: Vec::new(),
-        version: env!("CARGO_PKG_VERSION"),
-        kernel,
-        data,
-        model,
-        options: RunOptions::new(method, options, n_chains, model_options),
-        posterior: None,
-        summary: None,
-        diagnostics: None,
-        warnings: Vec::new(),
-    }
-}
-
-/// The folder of `--out`, or the next free one.
-pub(crate) fn create_run_dir(output: &OutputArgs, name: &str) -> Result<RunDir> {
-    match &output.out {
-        Some(out) => RunDir::create(out, output.force),
-        None => RunDir::create_next(Path::new(RUNS), name),
-    }
-}
-
-/// The family and its priors in words; what the user left out is marked as chosen.
-pub(crate) fn describe_model(model: &Model, options: &ModelOptions) -> String {
-    let names = ["sigma", "sigma0", "nu0", "psi0", "a0", "b0", "tau"];
-    let is_said =
-        options.family.is_some() || options.covariance.is_some() || names.iter().any(|name| options.gives(name));
-    let family = if is_said { "" } else { " (chosen)" };
-    let mut text = format!("model: {}{family}", model.described().name());
-    for (name, value) in model.described().priors() {
-        let chosen = if options.gives(name) { "" } else { " (from the data)" };
-        text += &format!(", {name} {value:.4}{chosen}");
-    }
-    text
-}
-
-/// A chain that ends by itself keeps states once it has settled. One of fixed length is twice as long as the part that is kept: the first half is
-/// its way in.
-fn plan_draws(args: &RunArgs) -> Result<(Cycles, Option<Draws>)> {
-    let (cycles, usual_thin) = match args.cycles {
-        CyclesArg::Auto => (Cycles::Auto { max: args.max_cycles.unwrap_or(Cycles::USUAL_MAX) }, 1),
-        CyclesArg::Fixed(n) => (Cycles::Fixed(n), (n / args.draws.unwrap_or(1).saturating_mul(2)).max(1)),
+/// Runs a fit before the user's eyes, then writes the report and prints the summary.
+pub(crate) fn show(
+    output: &OutputArgs,
+    options: &FitOptions,
+    explains_prior: bool,
+    fit: impl FnOnce(&mut Terminal<'_>) -> Result<Fitted>,
+) -> Result<()> {
+    let console = output.console();
+    let mut terminal = Terminal::new(output, options, explains_prior);
+    let fitted = fit(&mut terminal);
+    terminal.finish();
+    let fitted = match (fitted, &terminal.path) {
+        (Ok(fitted), _) => fitted,
+        (Err(Error::Interrupted), path) => {
+            console.say(describe_interruption(path.as_deref()));
+            return Err(Error::Interrupted);
+        }
+        (Err(error), Some(path)) => return Err(with_way_on(error, path)),
+        (Err(error), None) => return Err(error),
     };
-    let Some(n_draws) = args.draws else { return Ok((cycles, None)) };
-    let thin = args.thin.unwrap_or(usual_thin);
-    let twice = n_draws.checked_mul(thin).and_then(|kept| kept.checked_mul(2));
-    match (twice, usize::try_from(n_draws)) {
-        (Some(twice), Ok(n_draws)) => {
-            let cycles = match cycles {
-                Cycles::Auto { .. } => cycles,
-                Cycles::Fixed(n) => Cycles::Fixed(n.max(twice)),
-            };
-            Ok((cycles, Some(Draws { n_draws, thin })))
-        }
-        _ => Err(too_many_draws(format!("--draws {n_draws} with --thin {thin} needs more cycles than can be counted"))),
-    }
-}
-
-fn check_draws(draws: Option<Draws>, n_chains: u16, n_rows: usize) -> Result<()> {
-    let Some(Draws { n_draws, .. }) = draws else { return Ok(()) };
-    let cells = n_draws.checked_mul(n_rows).and_then(|cells| cells.checked_mul(usize::from(n_chains)));
-    if cells.is_none_or(|cells| cells > isize::MAX as usize / 4) {
-        let of_chains = if n_chains > 1 { format!(" and {n_chains} chains") } else { String::new() };
-        return Err(too_many_draws(format!("--draws {n_draws} of {n_rows} rows{of_chains} do not fit a file")));
-    }
+    fitted.warnings().iter().for_each(|warning| console.say(format_args!("warning: {}", as_typed(warning))));
+    let path = fitted.path().expect("the command writes a run folder");
+    let report = if output.no_report { None } else { written_report(path, console) };
+    print(&fitted, path, report.as_deref(), output)?;
+    terminal.serve();
     Ok(())
 }
 
-/// Refuses draws for which the disk of the run folder has no room.
-fn check_disk(args: &FitArgs, n_rows: usize) -> Result<()> {
-    let Some(n_draws) = args.run.draws else { return Ok(()) };
-    let out = args.output.out.as_deref().unwrap_or(Path::new(RUNS));
-    let n_bytes = n_draws.saturating_mul(4 * u64::from(args.run.chains)).saturating_mul(n_rows as u64);
-    match free_on_disk(nearest_folder(out)) {
-        Some(free) if n_bytes > free => {
-            let (needed, free) = (amount(n_bytes), amount(free));
-            let problem = format!("--draws {n_draws} of {n_rows} rows need {needed} on the disk, {free} are free");
-            let hint = "ask for fewer with --draws, make room, or name a folder on another disk with --out";
-            Err(InputError::in_file(out, problem).hint(hint).into())
+/// The report. A run is no less finished because its report could not be written.
+fn written_report(run: &Path, console: Console) -> Option<PathBuf> {
+    match report::write(run) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            console.say(format_args!("warning: there is no report: {error}"));
+            None
         }
-        _ => Ok(()),
     }
 }
 
-/// Bytes that may still be written, if the system tells.
-#[cfg(unix)]
-fn free_on_disk(folder: &Path) -> Option<u64> {
-    rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+/// Reads the rows.
+pub(crate) fn open(options: &DataOptions, console: Console) -> Result<Data> {
+    say_what_is_fetched(&options.paths, console);
+    let data = Data::open(options)?;
+    let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
+    console.say(format_args!("data: {} ({rows} rows, {columns} columns)", data.name()));
+    Ok(data)
 }
 
-#[cfg(not(unix))]
-fn free_on_disk(_: &Path) -> Option<u64> {
-    None
-}
-
-fn too_many_draws(problem: String) -> dirigent::Error {
-    InputError::new(problem).hint("ask for fewer with --draws").into()
-}
-
-fn truth_source(args: &FitArgs) -> Option<String> {
-    let column = args.selection.label_column.as_ref().map(|column| format!("column {column}"));
-    args.truth.as_ref().map(|file| file.display().to_string()).or(column)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    fn plan(options: &[&str]) -> Result<(Cycles, Option<Draws>)> {
-        let args = ["dirigent", "fit", "x.npy"].iter().chain(options);
-        let cli = crate::args::Cli::try_parse_from(args).unwrap();
-        let crate::args::Command::Fit(args) = cli.command else { panic!("fit was asked for") };
-        plan_draws(&args.run)
+/// What comes over a network may take its time. A build that reads files only rejects addresses, and says nothing before.
+pub(crate) fn say_what_is_fetched(paths: &[PathBuf], console: Console) {
+    if !cfg!(feature = "object-store") {
+        return;
     }
+    for path in paths.iter().filter(|path| is_address(path)) {
+        // what follows may be a secret
+        let shown = path.to_string_lossy();
+        console.say(format_args!("fetching {}, unless it is in the cache", shown.split('?').next().unwrap_or(&shown)));
+    }
+}
 
-    #[test]
-    fn the_chain_is_at_least_twice_as_long_as_what_is_kept() {
-        let draws = |n_draws, thin| Some(Draws { n_draws, thin });
-        let fixed = |options: &[&str]| match plan(&[&["--cycles", "50"], options].concat()).unwrap() {
-            (Cycles::Fixed(cycles), draws) => (cycles, draws),
-            (Cycles::Auto { .. }, _) => panic!("fixed cycles were asked for"),
+/// Where the run is written.
+fn run_folder(args: &FitArgs) -> RunFolder {
+    RunFolder { checkpoint_every: args.checkpoints.checkpoint_every, ..args.output.folder() }
+}
+
+/// The options of the fit that were typed, by name.
+fn given(args: &FitArgs, matches: &ArgMatches) -> Vec<GivenOption> {
+    let command = fit_command();
+    let is_typed = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let is_of_fit =
+        |arg: &&Arg| !arg.get_help_heading().is_some_and(|heading| HEADINGS_OF_A_COMMAND.contains(&heading));
+    let (data, options) = (args.data_options(), args.options());
+    let value = |arg: &Arg| {
+        let name = match arg.get_id().as_str() {
+            "data" => "paths",
+            "gamma" if options.model.learns_smoothing => "learn_gamma",
+            name => name,
         };
-        assert_eq!(fixed(&[]), (50, None));
-        assert_eq!(fixed(&["--draws", "5"]), (50, draws(5, 5)));
-        assert_eq!(fixed(&["--draws", "100"]), (200, draws(100, 1)));
-        assert_eq!(fixed(&["--draws", "5", "--thin", "7"]), (70, draws(5, 7)));
-        assert_eq!(fixed(&["--draws", "5", "--thin", "2"]), (50, draws(5, 2)));
-        assert!(plan(&["--cycles", "9", "--draws", "18446744073709551615"]).is_err());
-    }
+        option_value(&data, &options, name).map(|value| (name.to_owned(), value))
+    };
+    command.get_arguments().filter(is_typed).filter(is_of_fit).filter_map(value).collect()
+}
 
-    #[test]
-    fn a_chain_that_ends_by_itself_keeps_every_state_unless_told_otherwise() {
-        let auto = |max| Cycles::Auto { max };
-        assert_eq!(plan(&[]).unwrap(), (auto(1000), None));
-        assert_eq!(plan(&["--cycles", "auto", "--max-cycles", "7"]).unwrap(), (auto(7), None));
-        assert_eq!(plan(&["--draws", "5"]).unwrap(), (auto(1000), Some(Draws { n_draws: 5, thin: 1 })));
-        assert_eq!(plan(&["--draws", "5", "--thin", "3"]).unwrap(), (auto(1000), Some(Draws { n_draws: 5, thin: 3 })));
-        assert!(plan(&["--draws", "18446744073709551615"]).is_err());
-    }
+fn fit_command() -> Command {
+    Cli::command().find_subcommand("fit").expect("there is a fit").clone()
 }

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
+use dirigent::fit::describe_resume;
 use dirigent::model::Model;
 use dirigent::{InputError, Result};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::console::Console;
-use crate::resume;
 
 pub(crate) fn run(path: &Path, json: bool) -> Result<()> {
     let mut record = read(&path.join("run.json"))?;
-    let resume = resume::describe(path, &record);
+    let resume = describe_resume(path, &record);
     let console = Console::default();
     if json {
         // as it stands, and what only the folder knows
@@ -45,14 +45,14 @@ const TOLD: [(&str, &str); 27] = [
     ("PCA components", "/data/transform/pca"),
     ("variance kept", "/data/transform/variance_kept"),
     ("family", "/model/family"),
-    ("method", "/options/method"),
-    ("splits", "/options/splits"),
-    ("workers", "/options/workers"),
-    ("engine", "/options/engine"),
-    ("seed", "/options/seed"),
+    ("method", "/options/method/name"),
+    ("splits", "/options/method/splits"),
+    ("workers", "/options/engine/workers"),
+    ("engine", "/options/engine/name"),
+    ("seed", "/options/run/seed"),
     ("K", "/summary/k"),
     ("K of draws", "/posterior/k/mean"),
-    ("labels are", "/options/point"),
+    ("labels are", "/options/run/point"),
     ("K of labels", "/summary/k_labels"),
     ("log-joint", "/summary/log_joint"),
     ("of the truth", "/summary/log_joint_truth"),

@@ -3,41 +3,33 @@
 //! stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted or terminated.
 
 mod args;
-mod choose;
 mod closing_words;
 mod console;
 mod demo;
 mod draws;
-pub mod embed;
-pub mod engines;
 mod eval;
 mod fit;
 mod info;
 mod info_run;
-mod input;
-mod job;
-mod keep;
-mod point;
 mod predict;
 mod progress;
-mod recorder;
 mod report;
 mod reproduce;
-mod resume;
-mod said;
 mod shell;
 mod signals;
 mod synth;
+mod terminal;
 mod watch;
+mod words;
 
 use std::ffi::OsString;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use dirigent::fit::OutsideEngines;
 use dirigent::{Error, Result};
 
 use crate::args::{Cli, Command};
 use crate::console::Console;
-use crate::engines::OutsideEngines;
 
 /// Runs the command with its arguments (the first is the program's name) and the engines that the program brings; returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngines) -> u8 {
@@ -57,6 +49,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngine
         // the run has said how to go on
         Err(Error::Interrupted) => signals::exit_code(),
         Err(error) => {
+            let error = words::error_as_typed(error);
             Console::default().complain(&error);
             match error {
                 Error::Input(_) => 2,

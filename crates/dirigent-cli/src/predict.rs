@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::args::{PredictArgs, PredictOutputArgs};
 use crate::console::{Console, grouped};
-use crate::input::say_what_is_fetched;
+use crate::fit::say_what_is_fetched;
 
 /// Rows that are predicted together.
 const BLOCK: usize = 1 << 17;

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dirigent::engine::remote::{Delivery, Transport};
+use dirigent::fit::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
 use dirigent::{Error, InputError, Result};
-use dirigent_cli::engines::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
 use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -107,7 +107,7 @@ fn failed(py: Python<'_>, name: &str, error: &PyErr) -> Error {
         let text = error.value(py).to_string();
         let (problem, hint) =
             text.split_once("\nhint: ").map_or((&*text, None), |(problem, hint)| (problem, Some(hint)));
-        let input = InputError::new(format!("--engine {name}: {problem}"));
+        let input = InputError::new(format!("`engine` {name}: {problem}"));
         return hint.map_or(input.clone(), |hint| input.hint(hint)).into();
     }
     let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());

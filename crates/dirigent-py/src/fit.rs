@@ -2,7 +2,6 @@
 //!
 //! The fit has a thread of its own. The thread that called waits, looks for Ctrl-C ten times a second, and calls Python back after every cycle.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -10,7 +9,8 @@ use std::time::Duration;
 
 use dirigent::interrupt::Interrupt;
 use dirigent::trace::CycleInfo;
-use dirigent_cli::embed::{self, Watcher};
+use dirigent::{DataOptions, FitOptions, Observer, RunFolder, fit_into};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,44 +21,83 @@ use crate::rows::Rows;
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// `dirigent fit` with these options. `on_cycle` gets a dictionary after every cycle; the fit ends if it returns True. Returns the run folder, and
-/// the exception that ended the fit, if one did: what is in the folder is then of the last cycle that was whole. `engines` are as for the command.
+/// Where the run is written: the folder, and whether an earlier run in it is replaced.
+type Folder = (PathBuf, bool);
+
+/// Labels that come with the rows, one per row.
+type Labels<'py> = Option<PyReadonlyArray1<'py, u32>>;
+
+/// Fits the rows. `options` and `data` are JSON: the fields of `FitOptions` and `DataOptions`. `on_cycle` gets a dictionary after every cycle; the
+/// fit ends if it returns True. Returns the exception that ended the fit, if one did: the folder then holds the last whole cycle.
 #[pyfunction]
-#[pyo3(signature = (options, rows, on_cycle=None, engines=None))]
+#[pyo3(signature = (options, data, rows, folder, start=None, truth=None, on_cycle=None, engines=None))]
+#[expect(clippy::too_many_arguments, reason = "each is one argument of the Python function")]
 pub(crate) fn fit(
     py: Python<'_>,
-    options: Vec<OsString>,
+    options: &str,
+    data: &str,
     rows: &Rows,
+    folder: Folder,
+    start: Labels<'_>,
+    truth: Labels<'_>,
     on_cycle: Option<Py<PyAny>>,
     engines: Option<Py<PyDict>>,
-) -> PyResult<(PathBuf, Option<PyErr>)> {
+) -> PyResult<Option<PyErr>> {
     let engines = PythonEngines(engines);
+    let labels = |labels: Labels<'_>| labels.map(|labels| labels.as_slice().map(<[u32]>::to_vec)).transpose();
+    let (start, truth) = (labels(start)?, labels(truth)?);
+    let options = FitOptions::from_json(options).map_err(exception)?;
+    let data = DataOptions::from_json(data).map_err(exception)?;
+    let folder = RunFolder { path: Some(folder.0), force: folder.1, has_checkpoints: false, ..RunFolder::default() };
     py.detach(|| {
         thread::scope(|scope| {
             let engines = &engines;
             let (report, reports) = mpsc::channel::<CycleInfo>();
             let (answer, answers) = mpsc::channel::<()>();
             let interrupt = Interrupt::new();
-            let raised = interrupt.clone();
+            let mut python = PythonObserver { report, answers, interrupt: interrupt.clone() };
             let run = scope.spawn(move || {
-                let on_cycle = |info: &CycleInfo| {
-                    // the run waits until Python has seen the cycle, and goes on alone if Python does not look any more
-                    if report.send(info.clone()).is_ok() {
-                        let _ = answers.recv();
-                    }
-                    Ok(())
-                };
-                embed::fit(options, rows.source(), Watcher { on_cycle: Box::new(on_cycle), interrupt: raised }, engines)
+                options.check()?;
+                folder.check()?;
+                let mut data = rows.data(&data)?;
+                if let Some(start) = start {
+                    data = data.with_start(start)?;
+                }
+                if let Some(truth) = truth {
+                    data = data.with_truth(truth)?;
+                }
+                fit_into(&folder, &data, &options, engines, &mut python)
             });
             let watched = watch(&reports, &answer, on_cycle.as_ref());
             if !matches!(watched, Ok(Watched::UntilTheEnd)) {
                 interrupt.raise();
             }
             drop((reports, answer));
-            let path = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(exception)?;
-            Ok((path, watched.err()))
+            run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(exception)?;
+            Ok(watched.err())
         })
     })
+}
+
+/// Passes cycles on to the thread that called.
+struct PythonObserver {
+    report: Sender<CycleInfo>,
+    answers: Receiver<()>,
+    interrupt: Interrupt,
+}
+
+impl Observer for PythonObserver {
+    fn on_cycle(&mut self, info: &CycleInfo) -> dirigent::Result<()> {
+        // the run waits until Python has seen the cycle, and continues alone if Python does not look any more
+        if self.report.send(info.clone()).is_ok() {
+            let _ = self.answers.recv();
+        }
+        Ok(())
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
 }
 
 /// How long Python has looked on.

@@ -8,7 +8,6 @@ use dirigent::posterior::predictive::{Prediction, Predictor};
 use dirigent::rows::{Row, Shard, Table};
 use dirigent::run_dir::FittedModel;
 use dirigent::sweep::Kernel;
-use dirigent_cli::embed;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -125,10 +124,7 @@ impl Model {
 impl Model {
     /// The rows as the model knows them.
     fn shard(&self, rows: &Rows) -> dirigent::Result<(Shard, Vec<String>)> {
-        let (data, notes) = match rows.source() {
-            embed::Rows::Files(paths) => self.fitted.columns.open(paths)?,
-            embed::Rows::Memory(parts, names) => self.fitted.columns.of_memory(parts, names)?,
-        };
+        let (data, notes) = rows.with_columns(&self.fitted.columns)?;
         Ok((self.fitted.prepare(data)?.all_rows(), notes))
     }
 

@@ -5,10 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dirigent::InputError;
-use dirigent::io::{MemoryColumn, MemoryRows};
+use dirigent::io::{DataSet, FittedColumns, MemoryColumn, MemoryRows};
 use dirigent::rows::{CountTable, Table};
-use dirigent_cli::embed;
+use dirigent::{Data, DataOptions, InputError};
 use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -114,11 +113,19 @@ impl Rows {
         Ok(Self { kind: Kind::Memory(vec![rows]), names })
     }
 
-    /// As the command's library takes them.
-    pub(crate) fn source(&self) -> embed::Rows<'_> {
+    /// As the library takes them, for a fit.
+    pub(crate) fn data(&self, options: &DataOptions) -> dirigent::Result<Data> {
         match &self.kind {
-            Kind::Files(paths) => embed::Rows::Files(paths),
-            Kind::Memory(parts) => embed::Rows::Memory(parts, self.names.as_deref()),
+            Kind::Files(paths) => Data::open(&DataOptions { paths: paths.clone(), ..options.clone() }),
+            Kind::Memory(parts) => Data::from_memory(parts.clone(), self.names.clone(), options),
+        }
+    }
+
+    /// With the columns of a fitted model, and what there is to say of them.
+    pub(crate) fn with_columns(&self, columns: &FittedColumns) -> dirigent::Result<(DataSet, Vec<String>)> {
+        match &self.kind {
+            Kind::Files(paths) => columns.open(paths),
+            Kind::Memory(parts) => columns.of_memory(parts, self.names.as_deref()),
         }
     }
 }

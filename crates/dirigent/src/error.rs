@@ -35,8 +35,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// let error = Alpha::fixed(-1.0).unwrap_err();
 /// assert!(matches!(error, Error::Input(_)));
-/// assert_eq!(error.to_string(), "--alpha must be a positive number, got -1");
-/// assert_eq!(error.hint(), Some("leave --alpha out to have it chosen from the data"));
+/// assert_eq!(error.to_string(), "`alpha` must be a positive number, got -1");
+/// assert_eq!(error.hint(), Some("leave `alpha` out to have it chosen from the data"));
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -185,9 +185,9 @@ mod tests {
         let error = InputError::in_file("d.csv", "found \"x\", expected a number")
             .at_line(4)
             .at_column("age")
-            .hint("leave it out with --exclude age");
+            .hint("leave it out with `exclude` age");
         assert_eq!(error.to_string(), "d.csv, line 4, column age: found \"x\", expected a number");
-        assert_eq!(Error::from(error).hint(), Some("leave it out with --exclude age"));
+        assert_eq!(Error::from(error).hint(), Some("leave it out with `exclude` age"));
     }
 
     #[test]

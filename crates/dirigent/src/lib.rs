@@ -94,6 +94,7 @@ mod eigen;
 pub mod engine;
 pub mod error;
 pub mod family;
+pub mod fit;
 pub mod halves;
 pub mod interrupt;
 pub mod io;
@@ -116,3 +117,8 @@ pub mod trace;
 pub mod transform;
 
 pub use error::{Error, InputError, Result};
+pub use fit::{
+    Data, DataOptions, EngineName, EngineOptions, FitOptions, Fitted, MethodName, MethodOptions, RunFolder, RunOptions,
+    fit, fit_into, fit_with,
+};
+pub use method::cgs::Observer;

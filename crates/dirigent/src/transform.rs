@@ -49,11 +49,13 @@ pub struct Transform {
 /// assert_eq!(data.transformed(&transform).all_rows().row(1), Row::F64(&[0.0, -1.0]));
 /// # Ok::<(), dirigent::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TransformOptions {
     /// `--standardize`: every column gets mean 0 and standard deviation 1.
     pub standardize: bool,
     /// `--pca`: only so many principal components are kept.
+    #[serde(rename = "pca")]
     pub n_components: Option<usize>,
     /// `--normalize`: every row gets length 1.
     pub normalize: bool,
@@ -99,9 +101,9 @@ impl TransformOptions {
     /// What was asked for, for messages: one of them.
     pub fn option(&self) -> &'static str {
         match self {
-            Self { n_components: Some(_), .. } => "--pca",
-            Self { standardize: true, .. } => "--standardize",
-            _ => "--normalize",
+            Self { n_components: Some(_), .. } => "pca",
+            Self { standardize: true, .. } => "standardize",
+            _ => "normalize",
         }
     }
 
@@ -126,7 +128,7 @@ impl TransformOptions {
         data.check_numbers(option)?;
         let n_columns = data.n_columns();
         if let Some(n_components) = self.n_components.filter(|n| !(1..=n_columns).contains(n)) {
-            let problem = format!("--pca {n_components} asks for components of {n_columns} columns");
+            let problem = format!("`pca` {n_components} asks for components of {n_columns} columns");
             return Err(InputError::new(problem).hint(format!("ask for 1 to {n_columns}")).into());
         }
         let shard = data.all_rows();
@@ -153,8 +155,8 @@ impl TransformOptions {
         let mut record = TransformRecord { standardize, normalize, pca, variance_kept: None };
         if let Some(n_components) = self.n_components {
             if sds.iter().all(|sd| *sd == 0.0) {
-                let error = InputError::new("--pca finds no component: all rows are equal");
-                return Err(error.hint("leave --pca out").into());
+                let error = InputError::new("`pca` finds no component: all rows are equal");
+                return Err(error.hint("leave `pca` out").into());
             }
             let mut eigen = eigen::symmetric(n_columns, products(&shard, &transform));
             eigen.vectors.truncate(n_components);
@@ -177,7 +179,7 @@ fn check_lengths(transform: &Transform, shard: &Shard) -> Result<()> {
     for (row_ix, row) in shard.rows().enumerate() {
         let row = transform.row(row, by_column.as_deref(), &mut scaled, &mut rotated);
         if row.iter().all(|cell| *cell == 0.0) {
-            let error = InputError::new("--normalize finds a row of zeros, which has no direction");
+            let error = InputError::new("`normalize` finds a row of zeros, which has no direction");
             return Err(error.at_row(row_ix + 1).hint("take the row out").into());
         }
     }
@@ -485,11 +487,11 @@ mod tests {
             error.to_string()
         };
         let table = || Table::from_f64(2, vec![1.0, 2.0, 3.0, 4.0]);
-        assert!(refused(pca(3), table()).contains("--pca 3 asks for components of 2 columns"));
-        assert!(refused(pca(0), table()).contains("--pca 0"));
+        assert!(refused(pca(3), table()).contains("`pca` 3 asks for components of 2 columns"));
+        assert!(refused(pca(0), table()).contains("`pca` 0"));
         assert!(refused(pca(1), Table::from_f64(2, vec![1.0; 6])).contains("all rows are equal"));
         let gap = Table::from_f64(1, vec![1.0, f64::NAN]);
-        assert!(refused(STANDARDIZE, gap).contains("missing (1 cell in all), but --standardize needs a number"));
+        assert!(refused(STANDARDIZE, gap).contains("missing (1 cell in all), but `standardize` needs a number"));
         let counts = Table::Counts(crate::rows::CountTable::new(3));
         assert!(refused(STANDARDIZE, counts).contains("sparse counts"));
         let large = Table::from_f64(1, vec![1e300, -1e300]);

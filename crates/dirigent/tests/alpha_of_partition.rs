@@ -1,6 +1,6 @@
 //! α is learned: rows of a partition that was drawn by a Chinese restaurant process, in clusters so far apart that K is known exactly. The
 //! draws of α must then follow p(α | K, n), which is known in closed form.
-#![allow(clippy::print_stdout)] // figures for whoever asks with --nocapture
+#![allow(clippy::print_stdout)] // figures for whoever asks with `nocapture`
 
 use dirigent::Result;
 use dirigent::method::cgs::{CgsOptions, Observer, run};

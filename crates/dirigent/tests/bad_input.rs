@@ -233,7 +233,7 @@ fn npy_with_infinity() {
         .at("t.npy", "row 2", "2")
         .says("found inf, expected a finite number", "write NaN for a missing value");
     let cells: Vec<u8> = [1f32, f32::NEG_INFINITY].iter().flat_map(|cell| cell.to_le_bytes()).collect();
-    array("'<f4'", "(2,)", &cells).at("t.npy", "row 2", "1").says("found -inf", "--exclude 1");
+    array("'<f4'", "(2,)", &cells).at("t.npy", "row 2", "1").says("found -inf", "`exclude` 1");
 }
 
 #[test]
@@ -247,23 +247,23 @@ fn ragged_table() {
 fn text_in_a_numeric_column() {
     csv("x,kind\n1,2\n3,cat\n")
         .at("t.csv", "line 3", "kind")
-        .says("found \"cat\", expected a number", "--exclude kind, read it as labels with --label-column kind");
-    csv("1,2\n3,cat\n").at("t.csv", "line 2", "2").says("found \"cat\"", "--column-family 2=categorical");
+        .says("found \"cat\", expected a number", "`exclude` kind, read it as labels with `label_column` kind");
+    csv("1,2\n3,cat\n").at("t.csv", "line 2", "2").says("found \"cat\"", "`column_families` 2=categorical");
     csv("a;b\n3;4\n").at("t.csv", "line 2", "a;b").says("found \"3;4\"", "separated by commas in .csv");
     files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"x,y\na,2\n")])
         .at("b.csv", "line 2", "x")
-        .says("found \"a\", expected a number", "--exclude x");
+        .says("found \"a\", expected a number", "`exclude` x");
 }
 
 #[test]
 fn a_header_that_is_taken_for_a_row() {
     csv("a,2019\n1,2\n3,4\n")
         .at("t.csv", "", "1")
-        .says("the first cell is \"a\", and all others are numbers", "say --header yes");
+        .says("the first cell is \"a\", and all others are numbers", "say `header` yes");
     let header = Selection { header: Header::Yes, ..Selection::default() };
-    select([("t.csv", b"1,2\n")], &header).at("t.csv", "", "").says("zero rows", "--header no");
+    select([("t.csv", b"1,2\n")], &header).at("t.csv", "", "").says("zero rows", "`header` no");
     let exclude = Selection { exclude: vec!["colour".into()], ..Selection::default() };
-    select([("t.csv", b"colour,1\nred,2\n")], &exclude).says("the file has no header", "--header yes");
+    select([("t.csv", b"colour,1\nred,2\n")], &exclude).says("the file has no header", "`header` yes");
 }
 
 #[test]
@@ -271,12 +271,12 @@ fn text_that_is_no_level() {
     let rows = |n: usize| (0..n).map(|n| format!("{n},name {n}\n")).collect::<String>();
     csv(&format!("x,who\n{}", rows(21)))
         .at("t.csv", "", "who")
-        .says("looks like an identifier or free text: 21 different texts in 21 cells", "--exclude who");
-    csv(&format!("x,who\n{}", rows(1001))).at("t.csv", "", "who").says("more than 1000 different", "--exclude who");
+        .says("looks like an identifier or free text: 21 different texts in 21 cells", "`exclude` who");
+    csv(&format!("x,who\n{}", rows(1001))).at("t.csv", "", "who").says("more than 1000 different", "`exclude` who");
     let asked = Selection { text_columns: vec!["x".into()], exclude: vec!["who".into()], ..Selection::default() };
     select([("t.csv", format!("x,who\n{}", rows(1001)).as_bytes())], &asked)
         .at("t.csv", "", "x")
-        .says("more than 1000 different texts", "--exclude x");
+        .says("more than 1000 different texts", "`exclude` x");
     let asked = Selection { text_columns: vec!["y".into()], ..Selection::default() };
     select([("t.csv", b"x,who\n1,a\n")], &asked).says("no column \"y\"", "x, who");
 }
@@ -284,7 +284,7 @@ fn text_that_is_no_level() {
 #[test]
 fn infinity_in_a_table() {
     for infinity in ["inf", "-Infinity", "1e999"] {
-        csv(&format!("x\n1\n{infinity}\n")).at("t.csv", "line 3", "x").says("expected a finite number", "--exclude x");
+        csv(&format!("x\n1\n{infinity}\n")).at("t.csv", "line 3", "x").says("expected a finite number", "`exclude` x");
         csv(&format!("x\n{infinity}\n")).at("t.csv", "line 2", "x").says("expected a finite number", "cell empty");
     }
 }
@@ -313,14 +313,14 @@ fn unknown_or_senseless_columns() {
     select([("t.csv", b"x,kind\n1,\n")], &label).at("t.csv", "line 2", "2").says("expected a label", "every row");
     let nothing = Selection { exclude: vec!["x".into(), "y".into()], ..Selection::default() };
     select(table, &nothing).at("t.csv", "", "").says("no column is left", "exclude fewer");
-    select([("docword.t.txt", b"1\n1\n1\n1 1 1\n")], &label).says("no column of labels", "--truth");
+    select([("docword.t.txt", b"1\n1\n1\n1 1 1\n")], &label).says("no column of labels", "`truth`");
 }
 
 #[test]
 fn cells_that_are_not_counts() {
-    counts("a,b\n1,2\n3,\n").at("t.csv", "row 2", "b").says("the cell is missing (1 cell in all)", "--exclude b");
-    counts("a,b\n1,x\n").at("t.csv", "", "b").says("holds text, such as \"x\"", "--exclude b");
-    counts("a,b\n1,2\n3,-4\n").at("t.csv", "row 2", "b").says("found -4, expected a count", "--exclude b");
+    counts("a,b\n1,2\n3,\n").at("t.csv", "row 2", "b").says("the cell is missing (1 cell in all)", "`exclude` b");
+    counts("a,b\n1,x\n").at("t.csv", "", "b").says("holds text, such as \"x\"", "`exclude` b");
+    counts("a,b\n1,2\n3,-4\n").at("t.csv", "row 2", "b").says("found -4, expected a count", "`exclude` b");
     counts("1,0.5\n").at("t.csv", "row 1", "2").says("found 0.5, expected a count: a whole number", "family");
     counts("1,4294967296\n").at("t.csv", "row 1", "2").says("found 4294967296", "family");
     let in_memory = DataSet::of_table("t", Table::from_f32(1, vec![1.0, -1.0]));
@@ -374,7 +374,7 @@ fn files_that_do_not_belong_together() {
     refused.at("b.csv", "", "").says("found 1 column, expected 2 as in", "same columns");
     files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"x,z\n1,2\n")])
         .says("found column \"z\", expected \"y\" as in", "same");
-    files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"1,2\n")]).says("found no header, expected a header", "--header");
+    files([("a.csv", b"x,y\n1,2\n"), ("b.csv", b"1,2\n")]).says("found no header, expected a header", "`header`");
     files([("a.csv", b"1,2\n"), ("b.csv", b"x,y\n1,2\n")]).says("found a header, expected no header", "same columns");
     let counts: &[u8] = b"1\n2\n1\n1 1 1\n";
     files([("a.csv", b"1,2\n"), ("docword.txt", counts)]).says("found word counts, expected a dense table", "same");

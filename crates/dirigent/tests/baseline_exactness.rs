@@ -1,6 +1,6 @@
 //! The baselines AV and SubC against the enumeration of all partitions: AV is exact on any number of workers, unless they merge their own
 //! clusters; SubC is not, and by how much is stated here.
-#![allow(clippy::print_stdout)] // figures for whoever asks with --nocapture
+#![allow(clippy::print_stdout)] // figures for whoever asks with `nocapture`
 
 mod common;
 

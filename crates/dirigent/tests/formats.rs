@@ -216,24 +216,24 @@ fn what_cannot_be_read_is_refused_with_its_place() {
     let all = Selection::default();
     for (column, what) in [("when", "points in time"), ("nested", "lists of lists"), ("words", "lists of text")] {
         let name = if column == "nested" { "nested.list.element.list.element" } else { column };
-        check("odd.parquet", &of(name), Some(name), what, &format!("--exclude {name}"));
+        check("odd.parquet", &of(name), Some(name), what, &format!("`exclude` {name}"));
     }
-    check("odd.parquet", &all, Some("when"), "points in time", "--exclude when");
-    check("odd.parquet", &of("raw"), Some("raw"), "not UTF-8", "--exclude raw");
-    check("odd.parquet", &of("infinite"), Some("infinite"), "found inf", "--exclude infinite");
+    check("odd.parquet", &all, Some("when"), "points in time", "`exclude` when");
+    check("odd.parquet", &of("raw"), Some("raw"), "not UTF-8", "`exclude` raw");
+    check("odd.parquet", &of("infinite"), Some("infinite"), "found inf", "`exclude` infinite");
     check("odd.parquet", &of("none"), None, "no column \"none\"", "when, price");
     check("no_rows.parquet", &all, None, "zero rows", "right table");
     check("lz4.parquet", &all, Some("small"), "compression LZ4", "another compression");
     check("vectors_ragged.parquet", &all, Some("vector"), "found a list of 1 element, expected 2", "same length");
     assert_eq!(refused("vectors_ragged.parquet", &all).row.as_deref(), Some("row 3"));
-    check("vectors.parquet", &all, Some("id"), "identifier", "--exclude id");
+    check("vectors.parquet", &all, Some("id"), "identifier", "`exclude` id");
     let label = |column: &str| Selection { label_column: Some(column.into()), ..Selection::default() };
     check("mixed_snappy.parquet", &label("colour"), Some("colour"), "found nothing, expected a label", "every row");
     check("counts_csc.npz", &all, None, "found the sparse format csc, expected csr", "tocsr()");
     check("counts_coo.npz", &all, None, "found the sparse format coo", "tocsr()");
     check("two_arrays.npz", &all, None, "found 2 arrays (a, b)", "save_npz");
     check("symmetric.mtx", &all, None, "symmetric", "symmetry=\"general\"");
-    check("counts.svm", &label("kind"), None, "no label column", "--label-column label");
-    check("counts.mtx", &label("1"), None, "no column of labels", "--truth");
-    check("counts.npz", &of("1"), None, "no columns to choose from", "--columns");
+    check("counts.svm", &label("kind"), None, "no label column", "`label_column` label");
+    check("counts.mtx", &label("1"), None, "no column of labels", "`truth`");
+    check("counts.npz", &of("1"), None, "no columns to choose from", "`columns`");
 }

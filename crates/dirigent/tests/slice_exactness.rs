@@ -1,6 +1,6 @@
 //! The exact finish, which is the slice sampler, against the enumeration of all partitions, on one and on several workers; and that the judge
 //! finds out its two wrong short cuts.
-#![allow(clippy::print_stdout)] // figures for whoever asks with --nocapture
+#![allow(clippy::print_stdout)] // figures for whoever asks with `nocapture`
 
 mod common;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
+use dirigent::{EngineName, EngineOptions};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
@@ -52,37 +53,28 @@ pub(crate) enum EngineArg {
 }
 
 impl EngineArgs {
-    /// The engine that was asked for, if it is one that a program around this command must bring.
-    pub(crate) fn external(&self) -> Option<&'static str> {
-        match self.engine {
-            Some(EngineArg::Ray) => Some("ray"),
-            Some(EngineArg::Mpi) => Some("mpi"),
-            Some(EngineArg::Threads | EngineArg::Simulated) | None => None,
+    /// The options of the engine.
+    pub(crate) fn options(&self, workers: Option<u32>, threads: Option<u32>) -> EngineOptions {
+        EngineOptions {
+            name: match self.engine {
+                Some(EngineArg::Threads) | None => EngineName::Threads,
+                Some(EngineArg::Simulated) => EngineName::Simulated,
+                Some(EngineArg::Ray) => EngineName::Ray,
+                Some(EngineArg::Mpi) => EngineName::Mpi,
+            },
+            workers,
+            threads,
+            latency: self.latency,
+            bandwidth: self.bandwidth,
+            straggler: self.straggler.clone(),
+            crash: self.crash.clone(),
+            garbage: self.garbage.clone(),
+            cores: self.cores,
+            row_cost: self.row_cost,
+            address: self.address.clone(),
+            rejoin_timeout: self.rejoin_timeout,
+            checkpoint_dir: self.checkpoint_dir.clone(),
         }
-    }
-
-    /// The first option that only a simulation understands.
-    pub(crate) fn simulation_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--latency", self.latency.is_some()),
-            ("--bandwidth", self.bandwidth.is_some()),
-            ("--straggler", !self.straggler.is_empty()),
-            ("--crash", !self.crash.is_empty()),
-            ("--garbage", !self.garbage.is_empty()),
-            ("--cores", self.cores.is_some()),
-            ("--row-cost", self.row_cost.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
-    }
-
-    /// The first option that only a cluster understands on which workers may be lost and replaced.
-    pub(crate) fn cluster_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--address", self.address.is_some()),
-            ("--rejoin-timeout", self.rejoin_timeout.is_some()),
-            ("--checkpoint-dir", self.checkpoint_dir.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
 }
 

@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum, value_parser};
 use dirigent::method::distributed::DrawsFrom;
 use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions};
 use dirigent::run_dir::Point;
+use dirigent::sweep::Kernel;
 use dirigent::transform::TransformOptions;
+use dirigent::{DataOptions, FitOptions, RunOptions};
 
 use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, StorageArgs};
 
@@ -62,11 +64,50 @@ pub(crate) struct FitArgs {
 }
 
 impl FitArgs {
-    pub(crate) fn transform(&self) -> TransformOptions {
-        TransformOptions {
+    /// The options of the fit.
+    pub(crate) fn options(&self) -> FitOptions {
+        let transform = TransformOptions {
             standardize: self.standardize,
             n_components: self.pca.map(|n_components| n_components as usize),
             normalize: self.normalize,
+        };
+        let (mut method, run) = (self.run.method.options(), &self.run);
+        method.draws_from = run.draws_from.map(DrawsFromArg::library);
+        method.kernel = run.kernel;
+        let cycles = match run.cycles {
+            CyclesArg::Auto => None,
+            CyclesArg::Fixed(cycles) => Some(cycles),
+        };
+        let run = RunOptions {
+            seed: run.seed,
+            cycles,
+            max_cycles: run.max_cycles,
+            time_limit: run.time_limit,
+            chains: run.chains,
+            draws: run.draws,
+            thin: run.thin,
+            point: run.point(),
+        };
+        let engine = self.engine.options(self.run.workers, self.run.threads);
+        FitOptions { model: self.model.options(), transform, method, engine, run }
+    }
+
+    /// Where the rows are.
+    pub(crate) fn data_options(&self) -> DataOptions {
+        let selection = self.selection.selection();
+        let storage = self.storage.storage();
+        DataOptions {
+            paths: self.data.clone(),
+            columns: selection.columns,
+            exclude: selection.exclude,
+            label_column: selection.label_column,
+            header: selection.header,
+            truth: self.truth.clone(),
+            start: self.run.start.clone(),
+            vocab: self.vocab.clone(),
+            cache_dir: storage.cache_dir,
+            spill: storage.spill,
+            memory: storage.memory,
         }
     }
 }
@@ -81,8 +122,8 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     covariance: Option<CovarianceArg>,
     /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several
-    #[arg(long, value_name = "NAME=FAMILY", value_parser = column_family)]
-    column_family: Vec<(String, ColumnFamily)>,
+    #[arg(long = "column-family", value_name = "NAME=FAMILY", value_parser = column_family)]
+    column_families: Vec<(String, ColumnFamily)>,
     /// Tell which family and priors were chosen, and why
     #[arg(long)]
     pub(crate) explain_prior: bool,
@@ -165,8 +206,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub(crate) kernel: String,
+    #[arg(long, value_name = "NAME", value_parser = kernel)]
+    pub(crate) kernel: Option<Kernel>,
     // last, because its help heading covers all that follows
     #[command(flatten)]
     pub(crate) method: MethodArgs,
@@ -285,7 +326,9 @@ impl ModelArgs {
             rate: self.b0,
             concentration: self.tau,
             width: None,
-            columns: ColumnOptions { families: self.column_family.clone(), ..ColumnOptions::default() },
+            alpha: self.alpha,
+            column_families: self.column_families.iter().cloned().collect(),
+            columns: ColumnOptions::default(),
         }
     }
 }
@@ -320,6 +363,11 @@ fn cycles(text: &str) -> Result<CyclesArg, String> {
         (_, Ok(cycles)) if cycles > 0 => Ok(CyclesArg::Fixed(cycles)),
         _ => Err("expected auto or a whole number from 1".to_owned()),
     }
+}
+
+fn kernel(text: &str) -> Result<Kernel, String> {
+    let name = || text.parse::<Kernel>().map_err(|error| error.to_string());
+    if text == "auto" { Ok(Kernel::best()) } else { name() }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

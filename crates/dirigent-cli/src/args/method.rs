@@ -1,8 +1,8 @@
 //! Which method: one of the paper's, or its two axes by themselves.
 
 use clap::{Args, ValueEnum, value_parser};
-use dirigent::method::distributed::DrawsFrom;
 use dirigent::node::{Consolidation, FirstAlpha, Joins, Schedule};
+use dirigent::{MethodName, MethodOptions};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
@@ -86,83 +86,73 @@ pub(crate) enum ScheduleArg {
 }
 
 impl MethodArgs {
-    pub(crate) fn is_cgs(&self) -> bool {
-        self.method == MethodArg::Cgs
-    }
-
-    pub(crate) fn is_av(&self) -> bool {
-        self.method == MethodArg::Av
-    }
-
-    pub(crate) fn is_subc(&self) -> bool {
-        self.method == MethodArg::Subc
-    }
-
-    pub(crate) fn is_slicemr(&self) -> bool {
-        self.method == MethodArg::Slicemr
-    }
-
-    /// Whether all workers are in step and there is nothing to consolidate.
-    pub(crate) fn is_in_rounds(&self) -> bool {
-        matches!(self.method, MethodArg::Slicemr | MethodArg::Av | MethodArg::Subc)
-    }
-
-    /// The method's name, as the user knows it.
-    pub(crate) fn name(&self) -> &'static str {
-        match self.method {
-            MethodArg::Dirigent => "dirigent",
-            MethodArg::Cgs => "cgs",
-            MethodArg::Prog => "prog",
-            MethodArg::Pooled => "pooled",
-            MethodArg::Hung => "hung",
-            MethodArg::Async => "async",
-            MethodArg::Slicemr => "slicemr",
-            MethodArg::Av => "av",
-            MethodArg::Subc => "subc",
+    /// The options of the method; draws and kernel are set elsewhere.
+    pub(crate) fn options(&self) -> MethodOptions {
+        let is_on = |switch: SwitchArg| switch == SwitchArg::On;
+        MethodOptions {
+            name: self.method.library(),
+            consolidation: self.consolidation.map(ConsolidationArg::library),
+            schedule: self.schedule.map(ScheduleArg::library),
+            splits: self.splits.map(is_on),
+            joins: self.joins.map(JoinsArg::library),
+            first_alpha: self.first_alpha.map(FirstAlphaArg::library),
+            sweeps_per_cycle: self.sweeps_per_cycle,
+            split_merge: self.split_merge,
+            av_merges: self.av_merges.map(is_on),
+            ..MethodOptions::default()
         }
     }
+}
 
-    pub(crate) fn consolidation(&self) -> Consolidation {
-        match (self.consolidation, self.method) {
-            (Some(ConsolidationArg::Progressive), _) => Consolidation::Progressive,
-            (Some(ConsolidationArg::Pooled), _) | (None, MethodArg::Pooled) => Consolidation::Pooled,
-            (Some(ConsolidationArg::Hungarian), _) | (None, MethodArg::Hung) => Consolidation::Hungarian,
-            (None, _) => Consolidation::Progressive,
+impl MethodArg {
+    fn library(self) -> MethodName {
+        match self {
+            Self::Dirigent => MethodName::Dirigent,
+            Self::Cgs => MethodName::Cgs,
+            Self::Prog => MethodName::Prog,
+            Self::Pooled => MethodName::Pooled,
+            Self::Hung => MethodName::Hung,
+            Self::Async => MethodName::Async,
+            Self::Slicemr => MethodName::Slicemr,
+            Self::Av => MethodName::Av,
+            Self::Subc => MethodName::Subc,
         }
     }
+}
 
-    /// What draws are states of, unless the user says.
-    pub(crate) fn draws_from(&self) -> DrawsFrom {
-        if self.method == MethodArg::Dirigent { DrawsFrom::Exact } else { DrawsFrom::Fast }
-    }
-
-    pub(crate) fn splits(&self) -> bool {
-        self.splits.map_or(self.method == MethodArg::Dirigent, |splits| splits == SwitchArg::On)
-    }
-
-    /// The authors' program lets joining rows arrive as births; it matters to Hung alone.
-    pub(crate) fn joins(&self) -> Joins {
-        match (self.joins, self.method) {
-            (Some(JoinsArg::ById), _) => Joins::ById,
-            (Some(JoinsArg::Births), _) | (None, MethodArg::Hung) => Joins::Births,
-            (None, _) => Joins::ById,
+impl ConsolidationArg {
+    fn library(self) -> Consolidation {
+        match self {
+            Self::Progressive => Consolidation::Progressive,
+            Self::Pooled => Consolidation::Pooled,
+            Self::Hungarian => Consolidation::Hungarian,
         }
     }
+}
 
-    /// So it does with the first cycle's α.
-    pub(crate) fn first_alpha(&self) -> FirstAlpha {
-        match (self.first_alpha, self.method) {
-            (Some(FirstAlphaArg::Full), _) => FirstAlpha::Full,
-            (Some(FirstAlphaArg::Shared), _) | (None, MethodArg::Hung) => FirstAlpha::Shared,
-            (None, _) => FirstAlpha::Full,
+impl JoinsArg {
+    fn library(self) -> Joins {
+        match self {
+            Self::ById => Joins::ById,
+            Self::Births => Joins::Births,
         }
     }
+}
 
-    pub(crate) fn schedule(&self) -> Schedule {
-        match (self.schedule, self.method) {
-            (Some(ScheduleArg::Sync), _) => Schedule::Sync,
-            (Some(ScheduleArg::Async), _) | (None, MethodArg::Async) => Schedule::Async,
-            (None, _) => Schedule::Sync,
+impl FirstAlphaArg {
+    fn library(self) -> FirstAlpha {
+        match self {
+            Self::Full => FirstAlpha::Full,
+            Self::Shared => FirstAlpha::Shared,
+        }
+    }
+}
+
+impl ScheduleArg {
+    fn library(self) -> Schedule {
+        match self {
+            Self::Sync => Schedule::Sync,
+            Self::Async => Schedule::Async,
         }
     }
 }

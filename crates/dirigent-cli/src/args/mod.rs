@@ -16,14 +16,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dirigent::RunFolder;
 use dirigent::io::{Header, Selection};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
 use self::checkpoints::seconds;
 pub(crate) use self::draws::DrawsArgs;
-pub(crate) use self::engine::{EngineArg, EngineArgs};
-pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
-pub(crate) use self::method::{MethodArgs, SwitchArg};
+pub(crate) use self::engine::EngineArgs;
+pub(crate) use self::fit::FitArgs;
+pub(crate) use self::method::MethodArgs;
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::reproduce::ReproduceArgs;
@@ -200,6 +201,17 @@ impl SelectionArgs {
 }
 
 impl OutputArgs {
+    /// Where the run is written.
+    pub(crate) fn folder(&self) -> RunFolder {
+        RunFolder {
+            path: self.out.clone(),
+            force: self.force,
+            sample_rows: self.sample_rows as usize,
+            command: self.command.clone(),
+            ..RunFolder::default()
+        }
+    }
+
     pub(crate) fn console(&self) -> Console {
         let talk = match (self.quiet, self.verbose) {
             (true, _) => Talk::Quiet,

@@ -66,8 +66,8 @@ fn table(runs: &[Run]) -> Table {
         let cell = |name: &str| float(record, &format!("/summary/{name}")).map_or_else(String::new, number);
         let time = float(record, "/summary/seconds").map(seconds).unwrap_or_default();
         let sent = whole(record, "/summary/bytes").filter(|sent| *sent > 0).map(bytes).unwrap_or_default();
-        let seed = whole(record, "/options/seed").map(|seed| seed.to_string()).unwrap_or_default();
-        let method = text(record, "/options/method").unwrap_or_default().to_owned();
+        let seed = whole(record, "/options/run/seed").map(|seed| seed.to_string()).unwrap_or_default();
+        let method = text(record, "/options/method/name").unwrap_or_default().to_owned();
         let data = run.data_name().to_owned();
         let numbers = [cell("k"), cell("log_joint"), cell("vi_labels"), cell("nmi_labels"), cell("cycles")];
         table.row([run.name(), data, method].into_iter().chain(numbers).chain([time, sent, seed]));

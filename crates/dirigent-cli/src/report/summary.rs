@@ -35,8 +35,8 @@ pub(crate) fn sentence(run: &Run) -> String {
 
 /// The method with its workers.
 fn method(record: &Value) -> String {
-    let method = text(record, "/options/method").unwrap_or("?");
-    match whole(record, "/options/workers") {
+    let method = text(record, "/options/method/name").unwrap_or("?");
+    match whole(record, "/options/engine/workers") {
         Some(workers) if workers > 1 => format!("{method} with {workers} workers"),
         _ => method.to_owned(),
     }
@@ -82,7 +82,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         facts.push(Fact::new("time", seconds(time), sent.unwrap_or_default()));
     }
     if let Some(alpha) = summary("alpha").or_else(|| last("alpha")) {
-        let is_learnt = text(record, "/options/alpha") == Some("auto");
+        let is_learnt = text(record, "/options/model/alpha") == Some("auto");
         facts.push(Fact::new("concentration α", number(alpha), if is_learnt { "learnt" } else { "given" }));
     }
     facts
@@ -107,7 +107,7 @@ pub(crate) fn warnings(run: &Run) -> Vec<String> {
     if let Some(error) = text(&run.record, "/error") {
         warnings.push(format!("the run failed: {error}"));
     }
-    let point = text(&run.record, "/options/point").unwrap_or("argmax");
+    let point = text(&run.record, "/options/run/point").unwrap_or("argmax");
     if run.model.is_some() && !["argmax", "last"].contains(&point) {
         warnings.push(format!(
             "labels.npy holds another partition (--point {point}); map and cards show the components of the model"
@@ -135,19 +135,19 @@ pub(crate) fn settings(run: &Run) -> Table {
         other => Some(other.to_string()),
     };
     const SETTINGS: [(&str, &str); 16] = [
-        ("method", "/options/method"),
-        ("consolidation", "/options/consolidation"),
-        ("schedule", "/options/schedule"),
-        ("splits", "/options/splits"),
-        ("joins", "/options/joins"),
-        ("alpha of the first cycle", "/options/first_alpha"),
-        ("workers", "/options/workers"),
-        ("engine", "/options/engine"),
-        ("alpha", "/options/alpha"),
-        ("cycles", "/options/cycles"),
-        ("chains", "/options/chains"),
-        ("seed", "/options/seed"),
-        ("labels are", "/options/point"),
+        ("method", "/options/method/name"),
+        ("consolidation", "/options/method/consolidation"),
+        ("schedule", "/options/method/schedule"),
+        ("splits", "/options/method/splits"),
+        ("joins", "/options/method/joins"),
+        ("alpha of the first cycle", "/options/method/first_alpha"),
+        ("workers", "/options/engine/workers"),
+        ("engine", "/options/engine/name"),
+        ("alpha", "/options/model/alpha"),
+        ("cycles", "/options/run/cycles"),
+        ("chains", "/options/run/chains"),
+        ("seed", "/options/run/seed"),
+        ("labels are", "/options/run/point"),
         ("kernel", "/kernel"),
         ("fingerprint of the data", "/data/fingerprint"),
         ("version", "/version"),

@@ -1,6 +1,7 @@
 //! The page: the paper's figures and table, redrawn.
 
 use dirigent::Result;
+use dirigent::fit::Input;
 use serde_json::json;
 use std::path::Path;
 
@@ -13,7 +14,6 @@ use super::scatter;
 use super::speed::Speed;
 use super::spread::Spread;
 use crate::console::grouped;
-use crate::input::Input;
 use crate::report::colours::colour;
 use crate::report::html::Table;
 use crate::report::page::Page;
@@ -22,7 +22,7 @@ use crate::report::words::number;
 
 /// Writes the page.
 pub(crate) fn write(path: &Path, figures: &Figures<'_>, source: &Source, scale: &Scale, input: &Input) -> Result<()> {
-    let data = &input.data;
+    let data = input.data().set();
     let (rows, columns) = (grouped(data.n_rows() as u64), grouped(data.n_columns() as u64));
     let lead = format!(
         "{} methods on {}: {rows} rows, {columns} columns; {} seeds, {} cycles, {} workers.",
@@ -87,7 +87,7 @@ fn add_summary(page: &mut Page, figures: &Figures<'_>) {
 
 fn add_data(page: &mut Page, source: &Source, input: &Input) {
     let section = page.section("The data set");
-    match scatter::plot(&input.data.all_rows(), input.truth.as_deref()) {
+    match scatter::plot(&input.data().set().all_rows(), input.data().truth()) {
         Some(plot) => section.plots(vec![plot]),
         None => section.paragraph("Rows that have no two columns of numbers are not drawn."),
     };

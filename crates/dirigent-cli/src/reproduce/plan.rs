@@ -10,7 +10,6 @@ use dirigent::{InputError, Result};
 use super::data::Source;
 use super::methods::{METHODS, Method, REFERENCE};
 use crate::args::{Cli, Command, FitArgs, ReproduceArgs};
-use crate::fit;
 
 /// Seeds of a speed-up, at most: times differ little between them, and every one costs a run for each method and number of workers.
 const TIMED_SEEDS: u64 = 3;
@@ -159,7 +158,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Box<FitArgs>> {
     let words: Vec<OsString> = ["dirigent".to_owned()].iter().chain(words).map(OsString::from).collect();
     let message = match Cli::try_parse_from(&words).map(|cli| cli.told(&words).command) {
         Ok(Command::Fit(args)) => {
-            fit::check(&args)?;
+            args.options().check()?;
             return Ok(args);
         }
         Ok(_) => "it is not a fit".to_owned(),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use dirigent::fit::{Input, Prepared};
 use dirigent::run_dir::RunDir;
 use dirigent::{InputError, Result};
 use serde_json::Value;
@@ -11,8 +12,8 @@ use super::data::Source;
 use super::plan::{Scale, Trial, parse};
 use super::results::Run;
 use crate::console::Console;
-use crate::fit::Fit;
-use crate::input::{self, Input};
+use crate::fit;
+use crate::terminal::Terminal;
 
 /// The parts of `run.json` that say what was asked for.
 const CONFIGURATION: [&str; 5] = ["version", "kernel", "data", "model", "options"];
@@ -30,7 +31,9 @@ impl Laboratory<'_> {
     /// Reads the data, after all commands are known to be sound.
     pub(crate) fn read(&self, trials: &[Trial]) -> Result<Input> {
         let parsed = trials.iter().map(|trial| parse(&self.command(trial))).collect::<Result<Vec<_>>>()?;
-        Input::read(parsed.first().expect("the reference is always run"), input::Source::Files)
+        let args = parsed.first().expect("the reference is always run");
+        let (data, options) = (fit::open(&args.data_options(), self.console)?, args.options());
+        Input::new(&data, &options, &mut Terminal::new(&args.output, &options, false))
     }
 
     /// Every run, in order: as it is found, or done now.
@@ -58,12 +61,14 @@ impl Laboratory<'_> {
     fn run(&self, trial: Trial, input: &Input) -> Result<(Run, bool)> {
         let args = parse(&self.command(&trial))?;
         let blind = (!trial.has_truth()).then(|| input.without_truth());
-        let fit = Fit::prepare(&args, blind.as_ref().unwrap_or(input))?;
+        let options = args.options();
+        let mut terminal = Terminal::new(&args.output, &options, false);
+        let fit = Prepared::new(blind.as_ref().unwrap_or(input), &options, &mut terminal)?;
         let folder = self.folder.join(trial.name());
         let asked = serde_json::to_value(fit.record()).expect("our own types become JSON");
         let was_there = is_finished(&folder, &asked);
         if !was_there {
-            fit.run(&RunDir::create(&folder, true)?)?;
+            fit.run_into(&RunDir::create(&folder, true)?, &args.output.folder(), &mut terminal)?;
         }
         if !is_finished(&folder, &asked) {
             let hint = "give the command again: what is finished stays";

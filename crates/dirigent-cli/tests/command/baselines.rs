@@ -27,8 +27,8 @@ fn baselines_fit_on_many_workers_and_no_engine_changes_a_label() {
             }
         }
         let record = place.json(&format!("{name}-one/run.json"));
-        assert_eq!(record["options"]["method"], method.split(' ').next().unwrap());
-        assert_eq!(record["options"]["av_merges"].as_bool(), (method != "subc").then_some(method != "av"));
+        assert_eq!(record["options"]["method"]["name"], method.split(' ').next().unwrap());
+        assert_eq!(record["options"]["method"]["av_merges"].as_bool(), (method != "subc").then_some(method != "av"));
         assert!(record["summary"]["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {}", record["summary"]);
         for column in ["bytes", "messages", "vi"] {
             let cells = place.column(&format!("{name}-one/trace.csv"), column);

@@ -53,13 +53,19 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
 
         let record = place.json(&format!("{method}/run.json"));
         let options = &record["options"];
-        assert_eq!(options["method"], method);
-        assert_eq!((&options["consolidation"], &options["schedule"]), (&consolidation.into(), &schedule.into()));
-        assert_eq!((&options["engine"], &options["workers"]), (&"threads".into(), &4.into()));
-        assert_eq!(options["sweeps_per_cycle"], 1);
-        assert_eq!(options["splits"], method == "dirigent");
+        assert_eq!(options["method"]["name"], method);
+        assert_eq!(
+            (&options["method"]["consolidation"], &options["method"]["schedule"]),
+            (&consolidation.into(), &schedule.into())
+        );
+        assert_eq!((&options["engine"]["name"], &options["engine"]["workers"]), (&"threads".into(), &4.into()));
+        assert_eq!(options["method"]["sweeps_per_cycle"], 1);
+        assert_eq!(options["method"]["splits"], method == "dirigent");
         let rules = if method == "hung" { ("births", "shared") } else { ("by_id", "full") };
-        assert_eq!((&options["joins"], &options["first_alpha"]), (&rules.0.into(), &rules.1.into()));
+        assert_eq!(
+            (&options["method"]["joins"], &options["method"]["first_alpha"]),
+            (&rules.0.into(), &rules.1.into())
+        );
         let summary = &record["summary"];
         assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
         assert_eq!(place.integers(&format!("{method}/labels.npy")).len(), 3002);
@@ -109,9 +115,9 @@ fn the_number_of_threads_and_the_engine_change_no_label() {
         }
     }
     let options = |run: &str| place.json(&format!("{run}/run.json"))["options"].clone();
-    assert_eq!(options("prog-two")["threads"], 2);
-    assert_eq!(options("prog-simulated")["engine"], "simulated");
-    assert!(options("prog-simulated")["threads"].is_null());
+    assert_eq!(options("prog-two")["engine"]["threads"], 2);
+    assert_eq!(options("prog-simulated")["engine"]["name"], "simulated");
+    assert!(options("prog-simulated")["engine"]["threads"].is_null());
 }
 
 #[test]
@@ -200,8 +206,11 @@ fn consolidation_and_schedule_can_be_chosen_by_themselves() {
     let place = place();
     place.ok(&format!("{FIT} --method async --consolidation hungarian --schedule sync --sweeps-per-cycle 3 --out run"));
     let options = &place.json("run/run.json")["options"];
-    assert_eq!((&options["method"], &options["consolidation"]), (&"async".into(), &"hungarian".into()));
-    assert_eq!((&options["schedule"], &options["sweeps_per_cycle"]), (&"sync".into(), &3.into()));
+    assert_eq!(
+        (&options["method"]["name"], &options["method"]["consolidation"]),
+        (&"async".into(), &"hungarian".into())
+    );
+    assert_eq!((&options["method"]["schedule"], &options["method"]["sweeps_per_cycle"]), (&"sync".into(), &3.into()));
     assert_eq!(numbers(&place, "run/workers.csv", "swept_rows").iter().sum::<f64>(), 3.0 * 8.0 * 3002.0);
     let rules = "--joins by-id --first-alpha full";
     place.ok(&format!("{FIT} --method hung {rules} --sweeps-per-cycle 3 --out same"));
@@ -229,7 +238,7 @@ fn the_rules_of_the_authors_program_can_be_chosen_by_themselves() {
 fn the_default_number_of_workers_depends_on_the_rows_and_one_worker_is_enough() {
     let place = place();
     place.ok("fit made/data.npy --sigma 1 --sigma0 40 --cycles 4 --method prog --out few");
-    assert_eq!(place.json("few/run.json")["options"]["workers"], 1);
+    assert_eq!(place.json("few/run.json")["options"]["engine"]["workers"], 1);
     assert_eq!(place.column("few/workers.csv", "rows"), ["3002"]);
     place.ok("synth synthetic --rows 15000 --clusters 10 --centre-sd 40 --out more");
     place.ok("fit more/data.npy --sigma 1 --sigma0 40 --cycles 2 --method prog --out many");
@@ -356,7 +365,10 @@ fn the_slice_sampler_fits_on_many_workers_and_no_engine_changes_a_label() {
         }
     }
     let record = place.json("one/run.json");
-    assert_eq!((&record["options"]["method"], &record["options"]["engine"]), (&"slicemr".into(), &"threads".into()));
+    assert_eq!(
+        (&record["options"]["method"]["name"], &record["options"]["engine"]["name"]),
+        (&"slicemr".into(), &"threads".into())
+    );
     assert!(record["summary"]["nmi_labels"].as_f64().unwrap() > 0.95, "{}", record["summary"]);
     place.ok(&format!("{FIT} --method slicemr {SIMULATED} --crash 1@3 --out crashed"));
     assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
@@ -378,12 +390,12 @@ fn splits_can_be_switched_on_and_off() {
     place.ok(&format!("{FIT} --splits off --out off"));
     place.ok(&format!("{FIT} --method prog --out prog"));
     assert_eq!(place.read("off/labels.npy"), place.read("prog/labels.npy"));
-    assert_eq!(place.json("off/run.json")["options"]["splits"], false);
+    assert_eq!(place.json("off/run.json")["options"]["method"]["splits"], false);
     assert_eq!(numbers(&place, "off/trace.csv", "splits").iter().sum::<f64>(), 0.0);
     place.ok(&format!("{FIT} --method prog --splits on --out on"));
     place.ok(&format!("{FIT} --out default"));
     assert_eq!(place.read("on/labels.npy"), place.read("default/labels.npy"));
-    assert_eq!(place.json("on/run.json")["options"]["splits"], true);
+    assert_eq!(place.json("on/run.json")["options"]["method"]["splits"], true);
 }
 
 #[test]
@@ -391,14 +403,14 @@ fn the_draws_of_the_default_method_are_exact_unless_fast_ones_are_asked_for() {
     let place = place();
     let fit = FIT.replace("--cycles 8 ", "");
     place.ok(&format!("{fit} --out none"));
-    assert_eq!(place.json("none/run.json")["options"]["draws_from"], serde_json::Value::Null);
+    assert_eq!(place.json("none/run.json")["options"]["method"]["draws_from"], serde_json::Value::Null);
     let settled = place.json("none/run.json")["summary"]["cycles"].as_u64().unwrap();
     for (run, options, draws_from, cycles_after) in
         [("exact", "", "exact", Some(105)), ("fast", "--draws-from fast", "fast", None)]
     {
         place.ok(&format!("{fit} --draws 5 {options} --out {run}"));
         let record = place.json(&format!("{run}/run.json"));
-        assert_eq!(record["options"]["draws_from"], draws_from);
+        assert_eq!(record["options"]["method"]["draws_from"], draws_from);
         assert_eq!(record["summary"]["stopped_because"], "stationary");
         assert_eq!((&record["summary"]["n_draws"], &record["posterior"]["n_draws"]), (&5.into(), &5.into()));
         assert_eq!(place.shape(&format!("{run}/draws.npy")), "(5,3002,)");
@@ -411,7 +423,7 @@ fn the_draws_of_the_default_method_are_exact_unless_fast_ones_are_asked_for() {
         }
     }
     place.ok(&format!("{fit} --method prog --draws 2 --out prog"));
-    assert_eq!(place.json("prog/run.json")["options"]["draws_from"], "fast");
+    assert_eq!(place.json("prog/run.json")["options"]["method"]["draws_from"], "fast");
     place.ok("fit made/data.npy --sigma 1 --sigma0 40 --method cgs --cycles 4 --draws 2 --out cgs");
-    assert_eq!(place.json("cgs/run.json")["options"]["draws_from"], serde_json::Value::Null);
+    assert_eq!(place.json("cgs/run.json")["options"]["method"]["draws_from"], serde_json::Value::Null);
 }

@@ -86,12 +86,12 @@ fn the_last_state_is_the_last_draw() {
     assert_eq!(place.integers("run/labels.npy"), place.integers("run/draws.npy")[2 * 300..]);
     let record = place.json("run/run.json");
     assert_eq!(
-        (&record["options"]["point"], &record["summary"]["k"]),
+        (&record["options"]["run"]["point"], &record["summary"]["k"]),
         (&"last".into(), &record["summary"]["k_labels"])
     );
     assert!(place.singles("run/certainty.npy").iter().all(|certainty| (0.0..=1.0).contains(certainty)));
     place.ok(&format!("{FIT} --out argmax"));
-    assert_eq!(place.json("argmax/run.json")["options"]["point"], "argmax");
+    assert_eq!(place.json("argmax/run.json")["options"]["run"]["point"], "argmax");
     assert_eq!(place.json("argmax/run.json")["posterior"], Value::Null);
 }
 

@@ -33,8 +33,8 @@ fn a_fit_ends_when_it_has_settled_whatever_the_method() {
         assert_eq!(place.column(&format!("{method}/trace.csv"), "cycle").len() as u64, cycles);
         assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
         let options = &record["options"];
-        assert_eq!((&options["cycles"], &options["max_cycles"]), (&"auto".into(), &1000.into()));
-        assert_eq!((&options["chains"], &options["time_limit"]), (&1.into(), &Value::Null));
+        assert_eq!((&options["run"]["cycles"], &options["run"]["max_cycles"]), (&"auto".into(), &1000.into()));
+        assert_eq!((&options["run"]["chains"], &options["run"]["time_limit"]), (&1.into(), &Value::Null));
         assert_eq!((&record["diagnostics"], warnings(&record)), (&Value::Null, vec![]), "{method}");
     }
 }
@@ -44,8 +44,11 @@ fn the_cycles_can_be_fixed_or_bounded() {
     let place = place();
     place.ok(&format!("{MADE} --cycles 4 --out fixed"));
     let record = place.json("fixed/run.json");
-    assert_eq!((&record["summary"]["stopped_because"], &record["options"]["cycles"]), (&"cycles".into(), &4.into()));
-    assert_eq!(record["options"]["max_cycles"], Value::Null);
+    assert_eq!(
+        (&record["summary"]["stopped_because"], &record["options"]["run"]["cycles"]),
+        (&"cycles".into(), &4.into())
+    );
+    assert_eq!(record["options"]["run"]["max_cycles"], Value::Null);
     let ended = place.ok(&format!("{MADE} --max-cycles 5 --out bounded"));
     let record = place.json("bounded/run.json");
     assert_eq!(
@@ -82,7 +85,7 @@ fn a_time_limit_ends_a_run_and_cuts_its_draws() {
     let n_draws = record["summary"]["n_draws"].as_u64().unwrap();
     assert!((5..15).contains(&n_draws), "{n_draws}");
     assert_eq!(record["summary"]["stopped_because"], "time_limit");
-    assert_eq!(record["options"]["time_limit"], 22.0);
+    assert_eq!(record["options"]["run"]["time_limit"], 22.0);
     assert_eq!(place.shape("some/draws.npy"), format!("({n_draws},3000,)"));
     assert_eq!(place.integers("some/draws.npy").len() as u64, n_draws * 3000);
     assert!(ended.stderr.contains(&format!("draws.npy holds {n_draws} of 20")), "{}", ended.stderr);
@@ -112,7 +115,10 @@ fn chains_are_told_apart_and_the_best_gives_the_labels() {
         let ended = place.ok(&command);
         let (report, record) = (serde_json::from_str::<Value>(&ended.stdout).unwrap(), place.json("run/run.json"));
         assert_eq!((&report["diagnostics"], &report["warnings"]), (&record["diagnostics"], &record["warnings"]));
-        assert_eq!((&record["options"]["chains"], place.shape("run/draws.npy")), (&3.into(), "(30,3000,)".to_owned()));
+        assert_eq!(
+            (&record["options"]["run"]["chains"], place.shape("run/draws.npy")),
+            (&3.into(), "(30,3000,)".to_owned())
+        );
 
         let chains = place.column("run/trace.csv", "chain");
         assert!(chains.iter().map(String::as_str).eq(["1", "2", "3"].into_iter().flat_map(|chain| [chain; 20])));

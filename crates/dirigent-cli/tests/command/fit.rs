@@ -114,7 +114,8 @@ fn draws_are_states_of_the_chain() {
     assert_eq!(place.shape("run/draws.npy"), "(4,60,)");
     let record = place.json("run/run.json");
     assert_eq!(record["summary"]["cycles"], 24);
-    assert_eq!(record["options"]["draws"], serde_json::json!({"n_draws": 4, "thin": 3}));
+    let run = &record["options"]["run"];
+    assert_eq!((&run["draws"], &run["thin"], &run["cycles"]), (&4.into(), &3.into(), &24.into()));
     let draws = place.integers("run/draws.npy");
     let last = draws[3 * 60..].iter().max().unwrap() + 1;
     assert_eq!(record["summary"]["k"], last, "the last draw is the last state");

@@ -90,7 +90,7 @@ fn the_demo_finds_most_of_its_clusters() {
         assert!(ended.stdout.contains(part), "{}", ended.stdout);
     }
     let record = place.json("runs/demo-1/run.json");
-    assert_eq!(record["data"]["made_by"]["n_rows"], 14_100);
+    assert_eq!(record["data"]["n_rows"], 14_100);
     let k = record["summary"]["k"].as_u64().unwrap();
     assert!((35..=65).contains(&k), "{k} of 50 clusters");
     let ended = place.ok("demo --out again --json --quiet");

@@ -62,7 +62,7 @@ fn a_made_set_is_made_once() {
     assert_eq!(place.ok(command).stderr, "");
     let options = &place.json("lab/runs/cgs-w1-s0/run.json")["options"];
     assert_eq!(
-        (&options["alpha"], &options["model"]["noise_sd"], &options["cycles"]),
+        (&options["model"]["alpha"], &options["model"]["sigma"], &options["run"]["cycles"]),
         (&1.0.into(), &1.0.into(), &2.into())
     );
     let made = |place: &Place| std::fs::metadata(place.path("lab/data/data.npy")).unwrap().modified().unwrap();

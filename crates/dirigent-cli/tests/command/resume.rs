@@ -254,7 +254,7 @@ fn a_run_goes_on_with_other_workers() {
     place.refused("fit --resume run --cycles 9 --engine simulated", &["keeps no checkpoints"]);
     place.ok("fit --resume run --cycles 9 --workers 2");
     let after = place.json("run/run.json");
-    assert_eq!((&after["options"]["workers"], &after["summary"]["cycles"]), (&2.into(), &9.into()));
+    assert_eq!((&after["options"]["engine"]["workers"], &after["summary"]["cycles"]), (&2.into(), &9.into()));
     let trace = place.text("run/trace.csv");
     assert_eq!(trace.lines().count(), 1 + 9, "{trace}");
     let log_joint = |record: &Value| record["summary"]["log_joint"].as_f64().unwrap();

@@ -66,9 +66,15 @@ fn the_record_tells_what_was_used() {
     assert_eq!(data["files"][0]["path"], "two.csv");
     assert!(data["fingerprint"].is_string());
     let options = &record["options"];
-    assert_eq!((&options["method"], &options["alpha"], &options["seed"]), (&"dirigent".into(), &2.0.into(), &3.into()));
-    assert_eq!((&options["splits"], &options["workers"]), (&true.into(), &1.into()));
-    assert_eq!((&options["draws"], &options["draws_from"]), (&serde_json::Value::Null, &serde_json::Value::Null));
+    assert_eq!(
+        (&options["method"]["name"], &options["model"]["alpha"], &options["run"]["seed"]),
+        (&"dirigent".into(), &2.0.into(), &3.into())
+    );
+    assert_eq!((&options["method"]["splits"], &options["engine"]["workers"]), (&true.into(), &1.into()));
+    assert_eq!(
+        (&options["run"]["draws"], &options["method"]["draws_from"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
     assert_eq!(record["model"]["noise_sd"], 1.5);
     assert!(record["model"]["mean_sd"].as_f64().unwrap() > 0.0, "what was left out is resolved");
     assert_eq!(record["summary"]["stopped_because"], "cycles");
@@ -95,7 +101,7 @@ fn an_earlier_run_is_replaced_only_by_force_and_other_files_never() {
     assert_eq!(place.read("run/run.json"), before);
     place.write("run/notes.txt", "mine");
     place.ok(&format!("{FIT} --seed 2 --out run --force"));
-    assert_eq!(place.json("run/run.json")["options"]["seed"], 2);
+    assert_eq!(place.json("run/run.json")["options"]["run"]["seed"], 2);
     assert_eq!(place.text("run/notes.txt"), "mine");
     assert!(!place.path("run/draws.npy").exists(), "a file of the earlier run would not belong to this one");
 }

@@ -250,13 +250,13 @@ impl Described for GaussianFixed {
 
     fn cause_of_one(&self) -> String {
         format!(
-            "sigma ({:.4}) is too large for the data, or sigma0 ({:.4}) does not fit them; try a smaller --sigma",
+            "sigma ({:.4}) is too large for the data, or sigma0 ({:.4}) does not fit them; try a smaller `sigma`",
             self.noise_sd, self.mean_sd
         )
     }
 
     fn cause_of_many(&self) -> String {
-        format!("sigma ({:.4}) is too small for the data; try a larger --sigma", self.noise_sd)
+        format!("sigma ({:.4}) is too small for the data; try a larger `sigma`", self.noise_sd)
     }
 
     fn problem(&self) -> Option<String> {

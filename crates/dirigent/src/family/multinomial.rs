@@ -314,14 +314,14 @@ impl Described for Multinomial {
 
     fn cause_of_one(&self) -> String {
         format!(
-            "gamma ({:.4}) is too large for rows with so few words; try a smaller --gamma or --prior-documents",
+            "gamma ({:.4}) is too large for rows with so few words; try a smaller `gamma` or `prior_documents`",
             self.smoothing
         )
     }
 
     fn cause_of_many(&self) -> String {
         format!(
-            "gamma ({:.6}) is too small, or rows share hardly any words; try a larger --gamma or --prior-documents",
+            "gamma ({:.6}) is too small, or rows share hardly any words; try a larger `gamma` or `prior_documents`",
             self.smoothing
         )
     }

@@ -289,11 +289,11 @@ impl Described for VonMisesFisher {
     }
 
     fn cause_of_one(&self) -> String {
-        format!("tau ({:.4}) is too small for the data; try a larger --tau", self.concentration)
+        format!("tau ({:.4}) is too small for the data; try a larger `tau`", self.concentration)
     }
 
     fn cause_of_many(&self) -> String {
-        format!("tau ({:.4}) is too large for the data; try a smaller --tau", self.concentration)
+        format!("tau ({:.4}) is too large for the data; try a smaller `tau`", self.concentration)
     }
 
     fn problem(&self) -> Option<String> {

@@ -184,7 +184,7 @@ impl FirstFile {
             return Err(differs(source::counted(n_columns, "column"), self.n_columns.to_string()));
         }
         let header_hint =
-            "the files of one data set have the same columns; --header yes or no says what the first line is";
+            "the files of one data set have the same columns; `header` yes or no says what the first line is";
         match (names, &self.names) {
             (None, None) => Ok(()),
             (None, Some(_)) => Err(differs("no header".into(), "a header".into()).hint(header_hint)),

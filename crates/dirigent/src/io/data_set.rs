@@ -150,7 +150,7 @@ impl DataSet {
             let name = self.column_text(column_ix);
             let example = self.levels[column_ix].iter().flatten().next().map(|name| source::quoted(name.as_bytes()));
             let problem = format!("holds text, such as {}, but {what} needs numbers", example.unwrap_or_default());
-            let hint = format!("leave it out with --exclude {name}, or read it as labels with --label-column {name}");
+            let hint = format!("leave it out with `exclude` {name}, or read it as labels with `label_column` {name}");
             return Err(self.in_file(0, problem).at_column(name).hint(hint).into());
         }
         let first = if self.missing.iter().all(|n_cells| *n_cells == 0) { None } else { self.first_missing() };
@@ -158,7 +158,7 @@ impl DataSet {
         let name = self.column_text(column_ix);
         let cells = source::counted(self.missing.iter().sum::<u64>() as usize, "cell");
         let problem = format!("the cell is missing ({cells} in all), but {what} needs a number in every cell");
-        let hint = format!("take such rows out, or leave the column out with --exclude {name}");
+        let hint = format!("take such rows out, or leave the column out with `exclude` {name}");
         Err(self.in_file(table_ix, problem).at_row(row_ix + 1).at_column(name).hint(hint).into())
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn read(
     }
     if rows.cells.is_empty() {
         let error = InputError::in_file(path, "zero rows: there is nothing below the header");
-        return Err(error.hint("was it written to the end? If the first line is a row, say --header no").into());
+        return Err(error.hint("was it written to the end? If the first line is a row, say `header` no").into());
     }
     rows.cells.shrink_to_fit();
     Ok(Table::from_f64(chosen.columns.len(), rows.cells))
@@ -118,7 +118,7 @@ impl Rows<'_> {
 
     fn infinite(&self, record: &Record, column: usize, cell: &[u8]) -> InputError {
         let name = &self.chosen.names[column];
-        let hint = format!("leave the cell empty, or leave the column out with --exclude {name}");
+        let hint = format!("leave the cell empty, or leave the column out with `exclude` {name}");
         let problem = format!("found {}, expected a finite number", quoted(cell));
         InputError::in_file(self.path, problem).at_line(record.line).at_column(name).hint(hint)
     }

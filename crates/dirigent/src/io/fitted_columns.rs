@@ -105,7 +105,7 @@ impl FittedColumns {
             let mut hint = format!("its columns are: {}", listed(&found.iter().collect::<Vec<_>>()));
             // only in a table of text may a row be taken for a header
             if !self.levels.is_empty() {
-                hint += "; if its first line is a row, say --header no";
+                hint += "; if its first line is a row, say `header` no";
             }
             return Err(InputError::in_file(file, problem).hint(hint).into());
         }

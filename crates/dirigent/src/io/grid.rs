@@ -101,7 +101,7 @@ impl Grid<'_> {
     }
 
     fn infinite(&self, cell: impl Display, row_ix: usize, column: String) -> InputError {
-        let hint = format!("write NaN for a missing value, or leave the column out with --exclude {column}");
+        let hint = format!("write NaN for a missing value, or leave the column out with `exclude` {column}");
         let problem = format!("found {cell}, expected a finite number");
         InputError::in_file(self.path, problem).at_row(row_ix + 1).at_column(column).hint(hint)
     }

@@ -82,7 +82,7 @@ pub fn read_labels(path: &Path) -> Result<Truth> {
         Ok(Format::Parquet | Format::Npz) => {
             let error = InputError::in_file(path, "labels are not read from .parquet and .npz");
             return Err(error
-                .hint("save them as .npy, or as text with one label a line; or give --label-column of the data")
+                .hint("save them as .npy, or as text with one label a line; or give `label_column` of the data")
                 .into());
         }
         Ok(Format::Docword | Format::Svmlight | Format::MatrixMarket) | Err(_) => read_lines(path, &mut truth)?,

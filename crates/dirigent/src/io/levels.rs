@@ -113,7 +113,7 @@ impl Levels {
                 "looks like an identifier or free text: {n_levels} different texts in {} cells, such as {example}",
                 self.n_cells
             ),
-            hint: format!("leave it out with --exclude {column}"),
+            hint: format!("leave it out with `exclude` {column}"),
         }
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         let distinct = |n: u64| (0..n).map(|n| format!("id{n}"));
         assert_eq!(levels(Origin::Found, distinct(20)).problem("c"), None, "few cells may all be different");
         let problem = levels(Origin::Found, distinct(21)).problem("c").unwrap();
-        assert!(problem.problem.contains("identifier or free text") && problem.hint.contains("--exclude c"));
+        assert!(problem.problem.contains("identifier or free text") && problem.hint.contains("`exclude` c"));
         assert_eq!(levels(Origin::Found, distinct(15).chain(distinct(15))).problem("c"), None);
         assert_eq!(levels(Origin::Asked, distinct(21)).problem("c"), None, "who says it, knows it");
         let mut most = levels(Origin::Asked, distinct(1000));
@@ -163,7 +163,7 @@ mod tests {
     fn a_text_above_numbers_only_is_a_mistake() {
         let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
         let problem = levels(Origin::Found, texts(&["a", "1", "2.5", "1"])).problem("3").unwrap();
-        assert!(problem.problem.contains("\"a\"") && problem.hint.contains("--header yes"), "{problem:?}");
+        assert!(problem.problem.contains("\"a\"") && problem.hint.contains("`header` yes"), "{problem:?}");
         assert_eq!(levels(Origin::Found, texts(&["a", "1", "b"])).problem("3"), None);
         assert_eq!(levels(Origin::Asked, texts(&["a", "1"])).problem("3"), None);
     }

@@ -54,7 +54,7 @@ pub(crate) fn fetch(address: Address<'_>, storage: &Storage) -> Result<Vec<Found
     let asked = &PathBuf::from(address.with_path(address.path));
     let Some(folder) = storage.cache_folder() else {
         let error = InputError::in_file(asked, "there is no folder to fetch it to: the system names no place for it");
-        return Err(error.hint("name a folder with --cache-dir").into());
+        return Err(error.hint("name a folder with `cache_dir`").into());
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Error::io("fetching", asked, source))?;

@@ -133,7 +133,7 @@ impl ColumnNames {
             let problem = format!("there is no column {name:?}: the file has no header");
             let mut hint = format!("name columns by their numbers, 1 to {}", self.len());
             if self.is_guess {
-                hint += "; if the first line is a header, say --header yes";
+                hint += "; if the first line is a header, say `header` yes";
             }
             return InputError::in_file(file, problem).hint(hint);
         }
@@ -159,7 +159,7 @@ impl Selection {
             return Ok(());
         }
         let error = InputError::in_file(file, format!("{what} have no columns to choose from"));
-        Err(error.hint("leave --columns, --exclude and --column-family out"))
+        Err(error.hint("leave `columns`, `exclude` and `column_families` out"))
     }
 
     /// Refuses a column of labels, where there can be none.
@@ -168,7 +168,7 @@ impl Selection {
             return Ok(());
         }
         let error = InputError::in_file(file, "there is no column of labels");
-        Err(error.hint("leave --label-column out; labels come with --truth FILE"))
+        Err(error.hint("leave `label_column` out; labels come with `truth` FILE"))
     }
 
     /// Finds the columns in a file.
@@ -187,7 +187,7 @@ impl Selection {
             let ix = find(name)?;
             chosen.iter().position(|chosen| *chosen == ix).ok_or_else(|| {
                 let error =
-                    InputError::new(format!("--column-family names {name:?}, which is not among the columns read"));
+                    InputError::new(format!("`column_families` names {name:?}, which is not among the columns read"));
                 error.hint("leave it out, or choose the column")
             })
         };
@@ -201,12 +201,12 @@ fn check(chosen: &[usize], label: Option<usize>, file: &Path, columns: &ColumnNa
     let mut seen = HashSet::new();
     if let Some(&twice) = chosen.iter().find(|ix| !seen.insert(**ix)) {
         let name = &columns.names[twice];
-        return Err(InputError::new(format!("--columns names {name:?} twice")).hint("name each column once"));
+        return Err(InputError::new(format!("`columns` names {name:?} twice")).hint("name each column once"));
     }
     if let Some(label) = label.filter(|label| seen.contains(label)) {
         let name = &columns.names[label];
-        let error = InputError::new(format!("{name:?} is both in --columns and the --label-column"));
-        return Err(error.hint("labels are for evaluation only: take it out of --columns"));
+        let error = InputError::new(format!("{name:?} is both in `columns` and the `label_column`"));
+        return Err(error.hint("labels are for evaluation only: take it out of `columns`"));
     }
     if chosen.is_empty() {
         return Err(InputError::in_file(file, "no column is left to read").hint("exclude fewer columns"));

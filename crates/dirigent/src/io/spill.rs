@@ -23,7 +23,7 @@ impl<T: bytemuck::Pod> Spilled<T> {
     pub(crate) fn create(storage: &Storage) -> Result<Self> {
         let Some(folder) = storage.cache_folder().map(|cache| cache.join("spill")) else {
             let error = InputError::new("there is no folder for a table that is larger than the memory");
-            return Err(error.hint("name a folder with --cache-dir").into());
+            return Err(error.hint("name a folder with `cache_dir`").into());
         };
         let (file, path) =
             create_in(&folder).map_err(|source| Error::io("cannot create a file in", &folder, source))?;

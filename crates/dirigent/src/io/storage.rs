@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::memory;
 use crate::error::InputError;
 
@@ -35,7 +37,8 @@ pub struct Storage {
 /// let storage = Storage { spill: Spill::Never, ..Storage::default() };
 /// assert_ne!(storage.spill, Spill::default(), "by default it depends on the size of the table");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Spill {
     /// Where it would need more than half of the memory.
     #[default]
@@ -59,7 +62,7 @@ impl Storage {
 
     /// Refuses a table that would need more memory than there is, before it is read.
     pub(crate) fn check_table(&self, path: &Path, n_bytes: u64) -> Result<(), InputError> {
-        let hint = "choose fewer columns with --columns, write it as .npy of <f4 or <f8, which is mapped, or as .parquet, which is put into a file";
+        let hint = "choose fewer columns with `columns`, write it as .npy of <f4 or <f8, which is mapped, or as .parquet, which is put into a file";
         let checked = self.check_room("the table", n_bytes, hint);
         checked.map_err(|error| InputError { file: Some(path.into()), ..error })
     }
@@ -69,7 +72,7 @@ impl Storage {
         match self.memory() {
             Some(memory) if n_bytes > memory => {
                 let problem = format!("{what} needs {} of memory, {} may be used", amount(n_bytes), amount(memory));
-                let hint = format!("{hint}; if more memory may be used than is free now, say --memory");
+                let hint = format!("{hint}; if more memory may be used than is free now, say `memory`");
                 Err(InputError::new(problem).hint(hint))
             }
             _ => Ok(()),

@@ -59,7 +59,7 @@ fn check_selection(path: &Path, selection: &Selection) -> Result<bool, InputErro
         Some(other) => {
             let error = InputError::in_file(path, format!("there is no label column {other:?}"));
             Err(error
-                .hint(format!("the first word of each line is called {LABEL_COLUMN}: --label-column {LABEL_COLUMN}")))
+                .hint(format!("the first word of each line is called {LABEL_COLUMN}: `label_column` {LABEL_COLUMN}")))
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn read_vocabulary(path: &Path, n_words: usize) -> Result<Vec<String>> {
         if let Some(problem) = problem {
             return Err(lines
                 .error(problem)
-                .hint("--vocab needs one word a line, as many as the data has columns")
+                .hint("`vocab` needs one word a line, as many as the data has columns")
                 .into());
         }
         numbers.insert(word.clone(), lines.number());
@@ -41,7 +41,7 @@ pub fn read_vocabulary(path: &Path, n_words: usize) -> Result<Vec<String>> {
     }
     if words.len() < n_words {
         let problem = format!("has {}, but the data has {n_words} columns", source::counted(words.len(), "word"));
-        return Err(InputError::in_file(path, problem).hint("--vocab needs one word for every column").into());
+        return Err(InputError::in_file(path, problem).hint("`vocab` needs one word for every column").into());
     }
     Ok(words)
 }

@@ -42,7 +42,7 @@ pub fn warnings(
     let unsettled = is_unsettled.then(|| {
         format!(
             "the chain was not yet stationary when its cycles were used up ({}): the log-joint still rose, or K still changed; raise \
-             --max-cycles",
+             `max_cycles`",
             outcome.best.cycles
         )
     });
@@ -80,7 +80,7 @@ fn disagreement_of_chains(diagnostics: &Diagnostics) -> Option<String> {
     let cause = if diagnostics.chains.len() > 1 {
         "the chains probably sit at different modes, so their draws together are no sample of the posterior; labels are of the best chain"
     } else {
-        "the chain drifts or mixes slowly; keep more draws, further apart (--draws, --thin), or run several --chains"
+        "the chain drifts or mixes slowly; keep more draws, further apart (`draws`, `thin`), or run several `chains`"
     };
     Some(format!("R-hat is {worst:.2} over {over} (1 is agreement): {cause}"))
 }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn an_odd_number_of_components_is_told_with_its_cause() {
-        for (model, parts) in models().iter().zip([["sigma (2.5000)", "--sigma"], ["gamma (0.125", "--gamma"]]) {
+        for (model, parts) in models().iter().zip([["sigma (2.5000)", "`sigma`"], ["gamma (0.125", "`gamma`"]]) {
             let (one, many) = (odd_number_of_components(model, 1, 100), odd_number_of_components(model, 60, 100));
             for part in parts {
                 assert!(
@@ -123,7 +123,7 @@ mod tests {
             disagreement_of_chains(&Diagnostics { over: Over::Draws, n_values, k, log_joint, chains })
         };
         assert!(of(Some(1.2), 1000, vec![end(1), end(2)]).unwrap().contains("different modes"));
-        assert!(of(Some(1.2), 1000, vec![end(1)]).unwrap().contains("--thin"));
+        assert!(of(Some(1.2), 1000, vec![end(1)]).unwrap().contains("`thin`"));
         assert_eq!(of(Some(1.04), 1000, vec![end(1), end(2)]), None);
         assert_eq!(of(Some(1.2), 10, vec![end(1), end(2)]), None, "ten values say little");
         assert_eq!(of(None, 1000, vec![end(1), end(2)]), None);

@@ -3,6 +3,7 @@
 //! At a cycle's border the state is a pure function of (labels, α, cycle): components are numbered without gaps and their
 //! statistics are recomputed from the labels.
 
+use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
 use crate::metrics;
-use crate::model::{Alpha, Model};
+use crate::model::{Alpha, Choice, Model, ModelOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::posterior::horizon::{Cycles, Ending, Horizon, StoppedBecause};
 use crate::rng::{Role, Seed};
@@ -176,6 +177,12 @@ pub trait Observer {
     /// The state at a border, because it was wanted, or because the run is interrupted and this was its last border. All that was told before
     /// belongs to it.
     fn on_checkpoint(&mut self, _saved: Saved) -> Result<()> {
+        Ok(())
+    }
+    /// Once the model is chosen: the model, what was asked for, and what was chosen and why.
+    fn on_model(&mut self, _model: &Model, _asked: &ModelOptions, _choices: &[Choice]) {}
+    /// Once the run folder exists, before the first cycle.
+    fn on_folder(&mut self, _path: &Path) -> Result<()> {
         Ok(())
     }
     /// Something that whoever waits may want to know, such as a worker that was lost.

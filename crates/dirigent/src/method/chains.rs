@@ -73,7 +73,7 @@ pub struct ChainsOutcome {
 /// assert!(diagnostics.log_joint.r_hat.is_none_or(|r_hat| r_hat < 1.2), "the chains agree");
 /// # Ok::<(), dirigent::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnostics {
     /// Which cycles they are taken over.
     pub over: Over,
@@ -96,7 +96,7 @@ pub struct Diagnostics {
 /// assert_eq!(serde_json::to_string(&Over::SecondHalf)?, r#""second_half""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// Those whose states were kept.

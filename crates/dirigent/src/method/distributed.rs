@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::NodesState;
 use crate::consolidate::ComponentId;
@@ -80,7 +80,7 @@ impl Engine {
 ///
 /// assert_eq!(DistributedOptions::default().draws_from, DrawsFrom::Exact);
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DrawsFrom {
     /// The method itself: fast, but an approximation where workers know of one another only once a cycle.
@@ -255,7 +255,7 @@ fn dealt_to(shards: &[Shard], saved: NodesState, draws: &Option<Draws>) -> Resul
         return Ok(saved);
     }
     if draws.is_some() {
-        return Err(other_workers(saved.workers.len(), shards.len(), "a run with --draws").into());
+        return Err(other_workers(saved.workers.len(), shards.len(), "a run with `draws`").into());
     }
     let workers = deal_anew(&saved.coordinator, &saved.workers, shards)?;
     Ok(NodesState { workers, ..saved })

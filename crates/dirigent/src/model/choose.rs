@@ -39,11 +39,11 @@ pub(crate) fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenSha
     let is_counts = matches!(survey.cells, CellSummary::Counts(_));
     if is_counts != (family == FamilyName::Multinomial) {
         let (problem, hint) = if is_counts {
-            ("needs dense rows, and these are sparse counts", "fit counts with --family multinomial")
+            ("needs dense rows, and these are sparse counts", "fit counts with `family` multinomial")
         } else {
-            ("needs counts, and a cell is missing or is no count", "choose another --family")
+            ("needs counts, and a cell is missing or is no count", "choose another `family`")
         };
-        return Err(InputError::new(format!("--family {} {problem}", family.name())).hint(hint).into());
+        return Err(InputError::new(format!("`family` {} {problem}", family.name())).hint(hint).into());
     }
     let shape = match family {
         FamilyName::Multinomial => Shape::Multinomial,
@@ -80,8 +80,8 @@ pub(crate) fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenSha
 fn family(options: &ModelOptions, survey: &Survey) -> Result<(FamilyName, Vec<Choice>)> {
     if let Some(family) = options.family {
         if family != FamilyName::Gaussian && options.covariance.is_some() {
-            return Err(InputError::new("--covariance belongs to --family gaussian")
-                .hint("leave --covariance out, or choose --family gaussian")
+            return Err(InputError::new("`covariance` belongs to `family` gaussian")
+                .hint("leave `covariance` out, or choose `family` gaussian")
                 .into());
         }
         return Ok((family, Vec::new()));
@@ -109,8 +109,8 @@ fn natural_family(options: &ModelOptions, survey: &Survey) -> (FamilyName, Strin
         (FamilyName::Categorical, "all columns hold text".into())
     } else if n_text > 0 {
         (FamilyName::Mixed, format!("{n_text} of {n_columns} columns hold text"))
-    } else if !options.columns.families.is_empty() {
-        (FamilyName::Mixed, "--column-family was given".into())
+    } else if !options.column_families.is_empty() {
+        (FamilyName::Mixed, "`column_families` was given".into())
     } else if n_binary == n_columns {
         (FamilyName::Bernoulli, "all cells are 0 or 1".into())
     } else if n_binary > 0 {
@@ -131,11 +131,11 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     if let Some(covariance) = options.covariance {
         (covariance, None)
     } else if gives(&["sigma", "sigma0"]) {
-        chosen(Covariance::Fixed, "fixed", "--sigma or --sigma0 was given".into())
+        chosen(Covariance::Fixed, "fixed", "`sigma` or `sigma0` was given".into())
     } else if gives(&["nu0", "psi0"]) {
-        chosen(Covariance::Full, "full", "--nu0 or --psi0 was given".into())
+        chosen(Covariance::Full, "full", "`nu0` or `psi0` was given".into())
     } else if gives(&["a0", "b0"]) {
-        chosen(Covariance::Diagonal, "diagonal", "--a0 or --b0 was given".into())
+        chosen(Covariance::Diagonal, "diagonal", "`a0` or `b0` was given".into())
     } else if n_missing > 0 {
         chosen(Covariance::Diagonal, "diagonal", format!("{n_missing} cells are missing"))
     } else if survey.n_columns > MOST_FULL_COLUMNS {
@@ -201,7 +201,7 @@ fn column_laws(
                     None if looks_counted(column) => ColumnFamily::Poisson,
                     None => ColumnFamily::Gaussian,
                 };
-                let law = options.columns.asked(ix).unwrap_or_else(natural);
+                let law = options.asked(ix).unwrap_or_else(natural);
                 counts[law as usize] += 1;
                 law
             };
@@ -210,7 +210,7 @@ fn column_laws(
             let value =
                 format!("{gaussian} gaussian, {bernoulli} bernoulli, {poisson} poisson, {categorical} categorical");
             let why = "text and whole numbers from 0 to 10 are categorical, 0 and 1 bernoulli, whole numbers from 0 on with the variance of \
-                       counts poisson, all else gaussian; --column-family says otherwise";
+                       counts poisson, all else gaussian; `column_families` says otherwise";
             Ok((laws, Some(Choice::new("columns", &value, why))))
         }
     }
@@ -242,9 +242,9 @@ fn check_complete(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Res
         return Ok(());
     }
     let what = match shape {
-        Shape::Gaussian(Covariance::Fixed) => "--covariance fixed",
-        Shape::Gaussian(_) => "--covariance full",
-        _ => "--family vmf",
+        Shape::Gaussian(Covariance::Fixed) => "`covariance` fixed",
+        Shape::Gaussian(_) => "`covariance` full",
+        _ => "`family` vmf",
     };
     let column = |&(ix, n): &(usize, u64)| format!("{} ({n})", options.columns.name(ix));
     let mut columns = with_holes.iter().take(5).map(column).collect::<Vec<_>>().join(", ");
@@ -252,7 +252,7 @@ fn check_complete(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Res
         columns += &format!(" and {} more", with_holes.len() - 5);
     }
     let problem = format!("{what} needs a number in every cell, but cells are missing in column {columns}");
-    let hint = "choose --covariance diagonal or --family mixed, which leave missing cells out exactly, or leave the columns out with --exclude";
+    let hint = "choose `covariance` diagonal or `family` mixed, which leave missing cells out exactly, or leave the columns out with `exclude`";
     Err(InputError::new(problem).hint(hint).into())
 }
 
@@ -262,11 +262,11 @@ fn check_unit(survey: &Survey) -> Result<()> {
         return Ok(());
     }
     let problem = format!(
-        "--family vmf needs rows of length 1, but their lengths go from {:.4} to {:.4}",
+        "`family` vmf needs rows of length 1, but their lengths go from {:.4} to {:.4}",
         shortest.sqrt(),
         longest.sqrt()
     );
-    Err(InputError::new(problem).hint("give --normalize to divide each row by its length").into())
+    Err(InputError::new(problem).hint("give `normalize` to divide each row by its length").into())
 }
 
 /// Text has no place but in categorical columns.
@@ -279,7 +279,7 @@ fn check_text(shape: &Shape, options: &ModelOptions) -> Result<()> {
         if n_levels.is_some() && law(ix) != Some(ColumnFamily::Categorical) {
             let name = options.columns.name(ix);
             let problem = format!("column {name} holds text, which only categorical columns can");
-            let hint = format!("choose --family mixed or categorical, or leave the column out with --exclude {name}");
+            let hint = format!("choose `family` mixed or categorical, or leave the column out with `exclude` {name}");
             return Err(InputError::new(problem).hint(hint).into());
         }
     }
@@ -294,7 +294,7 @@ fn check_sizes(options: &ModelOptions, survey: &Survey) -> Result<()> {
     let (name, ColumnSummary { min, max, .. }) = (options.columns.name(ix), columns[ix]);
     let problem = format!("column {name} holds numbers from {min:e} to {max:e}, which are too large to be squared");
     let hint = format!(
-        "divide the column by a large number, mend the rows that are wrong, or leave it out with --exclude {name}"
+        "divide the column by a large number, mend the rows that are wrong, or leave it out with `exclude` {name}"
     );
     Err(InputError::new(problem).hint(hint).into())
 }
@@ -311,8 +311,8 @@ fn check_column_families(shape: &Shape, options: &ModelOptions, survey: &Survey)
         refuse_column_families(options, "has one law for all columns")?;
     }
     let names: Vec<String> = (0..survey.n_columns).map(|ix| options.columns.name(ix)).collect();
-    if let Some((unknown, _)) = options.columns.families.iter().find(|(name, _)| !names.contains(name)) {
-        let problem = format!("--column-family names a column {unknown:?}, which the data does not have");
+    if let Some((unknown, _)) = options.column_families.iter().find(|(name, _)| !names.contains(name)) {
+        let problem = format!("`column_families` names a column {unknown:?}, which the data does not have");
         return Err(InputError::new(problem).hint(format!("the columns are {}", shortened(&names))).into());
     }
     for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
@@ -321,18 +321,18 @@ fn check_column_families(shape: &Shape, options: &ModelOptions, survey: &Survey)
         let whole = if column.is_whole { "whole numbers" } else { "numbers" };
         let problem = format!("column {name} holds {whole} from {min} to {max}, expected {expected}");
         let hint =
-            format!("give it another law (--column-family {name}=gaussian), or leave it out with --exclude {name}");
+            format!("give it another law (`column_families` {name}=gaussian), or leave it out with `exclude` {name}");
         return Err(InputError::new(problem).hint(hint).into());
     }
     Ok(())
 }
 
 fn refuse_column_families(options: &ModelOptions, why: &str) -> Result<()> {
-    if options.columns.families.is_empty() {
+    if options.column_families.is_empty() {
         return Ok(());
     }
-    let problem = format!("--column-family belongs to --family mixed; the family chosen {why}");
-    Err(InputError::new(problem).hint("leave --column-family out, or choose --family mixed").into())
+    let problem = format!("`column_families` belongs to `family` mixed; the family chosen {why}");
+    Err(InputError::new(problem).hint("leave `column_families` out, or choose `family` mixed").into())
 }
 
 fn shortened(names: &[String]) -> String {
@@ -363,11 +363,11 @@ const MOST_LEVELS: f64 = 10_000.0;
 /// A parameter that the family does not have is an error.
 fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
     let (of, known): (&str, &[&str]) = match shape {
-        Shape::Gaussian(Covariance::Full) => ("gaussian --covariance full", &["m0", "kappa0", "nu0", "psi0"]),
-        Shape::Gaussian(_) => ("gaussian --covariance fixed", &["sigma", "sigma0", "m0"]),
-        Shape::Multinomial => ("multinomial", &["gamma", "prior-documents"]),
+        Shape::Gaussian(Covariance::Full) => ("gaussian `covariance` full", &["m0", "kappa0", "nu0", "psi0"]),
+        Shape::Gaussian(_) => ("gaussian `covariance` fixed", &["sigma", "sigma0", "m0"]),
+        Shape::Multinomial => ("multinomial", &["gamma", "prior_documents"]),
         Shape::Vmf => ("vmf", &["tau", "kappa0"]),
-        Shape::Columns(FamilyName::Gaussian, _) => ("gaussian --covariance diagonal", &["m0", "kappa0", "a0", "b0"]),
+        Shape::Columns(FamilyName::Gaussian, _) => ("gaussian `covariance` diagonal", &["m0", "kappa0", "a0", "b0"]),
         Shape::Columns(FamilyName::Bernoulli, _) => ("bernoulli", &["a0", "b0"]),
         Shape::Columns(FamilyName::Poisson, _) => ("poisson", &["a0", "b0"]),
         Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
@@ -376,20 +376,20 @@ fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
     check_smoothing(shape, options)?;
     let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name);
     let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
-    let options = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
-    let problem = format!("--{name} is no parameter of --family {of}, which has {options}");
-    Err(InputError::new(problem).hint(format!("leave --{name} out, or choose {}", family_with(name))).into())
+    let options = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let problem = format!("`{name}` is no parameter of `family` {of}, which has {options}");
+    Err(InputError::new(problem).hint(format!("leave `{name}` out, or choose {}", family_with(name))).into())
 }
 
 /// γ has one source.
 fn check_smoothing(shape: &Shape, options: &ModelOptions) -> Result<()> {
     if options.learns_smoothing && !matches!(shape, Shape::Multinomial) {
-        let hint = "leave --gamma out or give a number, or choose --family multinomial";
-        return Err(InputError::new("--gamma learn is for documents (--family multinomial)").hint(hint).into());
+        let hint = "leave `gamma` out or give a number, or choose `family` multinomial";
+        return Err(InputError::new("`gamma` learn is for documents (`family` multinomial)").hint(hint).into());
     }
     let is_learned = options.learns_smoothing && options.smoothing.is_none();
     if options.prior_documents.is_some() && (is_learned || options.smoothing.is_some()) {
-        let problem = "--prior-documents and --gamma both set the weight of the prior";
+        let problem = "`prior_documents` and `gamma` both set the weight of the prior";
         return Err(InputError::new(problem).hint("give one of them").into());
     }
     Ok(())
@@ -398,13 +398,13 @@ fn check_smoothing(shape: &Shape, options: &ModelOptions) -> Result<()> {
 /// A family that has a parameter, as it is asked for.
 fn family_with(name: &str) -> &'static str {
     match name {
-        "sigma" | "sigma0" => "--family gaussian --covariance fixed",
-        "m0" => "--family gaussian",
-        "gamma" => "--family multinomial or categorical",
-        "prior-documents" => "--family multinomial",
-        "nu0" | "psi0" => "--family gaussian --covariance full",
-        "tau" => "--family vmf",
-        "kappa0" => "--covariance diagonal or full, or --family vmf",
-        _ => "--covariance diagonal, or --family bernoulli or poisson",
+        "sigma" | "sigma0" => "`family` gaussian `covariance` fixed",
+        "m0" => "`family` gaussian",
+        "gamma" => "`family` multinomial or categorical",
+        "prior_documents" => "`family` multinomial",
+        "nu0" | "psi0" => "`family` gaussian `covariance` full",
+        "tau" => "`family` vmf",
+        "kappa0" => "`covariance` diagonal or full, or `family` vmf",
+        _ => "`covariance` diagonal, or `family` bernoulli or poisson",
     }
 }

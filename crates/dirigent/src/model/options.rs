@@ -1,5 +1,7 @@
 //! What the user says of the model.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::checks::positive;
@@ -93,13 +95,13 @@ impl Covariance {
 ///
 /// ```
 /// use dirigent::family::ColumnLaw;
-/// use dirigent::model::{ColumnFamily, ColumnOptions, Model, ModelOptions};
+/// use dirigent::model::{ColumnFamily, Model, ModelOptions};
 /// use dirigent::rows::{Shard, Table};
 /// use dirigent::survey::Survey;
 ///
 /// let rows = Shard::of_table(Table::from_f64(2, vec![0.5, 10.0, 1.5, 30.0, 4.5, 20.0]));
-/// let columns = ColumnOptions { families: vec![("2".into(), ColumnFamily::Poisson)], ..ColumnOptions::default() };
-/// let options = ModelOptions { columns, ..ModelOptions::default() };
+/// let column_families = [("2".to_owned(), ColumnFamily::Poisson)].into();
+/// let options = ModelOptions { column_families, ..ModelOptions::default() };
 /// let Model::Columns(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("a law for each column") };
 /// assert!(matches!(family.columns[0].law, ColumnLaw::Normal { .. }));
 /// assert!(matches!(family.columns[1].law, ColumnLaw::Poisson { .. }));
@@ -134,38 +136,57 @@ pub enum ColumnFamily {
 /// # Ok::<(), dirigent::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ModelOptions {
     /// `--family`
     pub family: Option<FamilyName>,
     /// `--covariance`
     pub covariance: Option<Covariance>,
+    /// The concentration of the Dirichlet process: larger means more clusters.
+    #[serde(with = "alpha_as_written")]
+    pub alpha: Alpha,
+    /// The families of single columns, by name or by number from 1.
+    pub column_families: BTreeMap<String, ColumnFamily>,
     /// `--sigma`
+    #[serde(rename = "sigma")]
     pub noise_sd: Option<f64>,
     /// `--sigma0`
+    #[serde(rename = "sigma0")]
     pub mean_sd: Option<f64>,
     /// `--m0`
+    #[serde(rename = "m0")]
     pub prior_mean: Option<f64>,
     /// `--gamma NUMBER`
+    #[serde(rename = "gamma")]
     pub smoothing: Option<f64>,
     /// `--gamma learn`: whether samples of the documents decide, as long as `smoothing` is open.
+    #[serde(rename = "learn_gamma")]
     pub learns_smoothing: bool,
     /// `--prior-documents`
     pub prior_documents: Option<f64>,
     /// `--kappa0`
+    #[serde(rename = "kappa0")]
     pub prior_rows: Option<f64>,
     /// `--nu0`
+    #[serde(rename = "nu0")]
     pub degrees: Option<f64>,
     /// `--psi0`
+    #[serde(rename = "psi0")]
     pub prior_scale: Option<f64>,
     /// `--a0`
+    #[serde(rename = "a0")]
     pub shape: Option<f64>,
     /// `--b0`
+    #[serde(rename = "b0")]
     pub rate: Option<f64>,
     /// `--tau`
+    #[serde(rename = "tau")]
     pub concentration: Option<f64>,
     /// How wide clusters are, learned from components.
+    #[serde(skip)]
     pub width: Option<Width>,
     /// What is known of the columns beside their numbers.
+    #[serde(skip)]
     pub columns: ColumnOptions,
 }
 
@@ -216,8 +237,6 @@ pub struct ColumnOptions {
     pub names: Vec<String>,
     /// The number of levels of each column that holds text; empty where none does.
     pub n_levels: Vec<Option<usize>>,
-    /// `--column-family`: columns, by name or by number from 1, and their law.
-    pub families: Vec<(String, ColumnFamily)>,
 }
 
 impl ModelOptions {
@@ -228,7 +247,7 @@ impl ModelOptions {
             ("sigma0", self.mean_sd),
             ("m0", self.prior_mean),
             ("gamma", self.smoothing),
-            ("prior-documents", self.prior_documents),
+            ("prior_documents", self.prior_documents),
             ("kappa0", self.prior_rows),
             ("nu0", self.degrees),
             ("psi0", self.prior_scale),
@@ -236,6 +255,11 @@ impl ModelOptions {
             ("b0", self.rate),
             ("tau", self.concentration),
         ]
+    }
+
+    /// The family that the user asks for in a column.
+    pub(super) fn asked(&self, column_ix: usize) -> Option<ColumnFamily> {
+        self.column_families.get(&self.columns.name(column_ix)).copied()
     }
 
     /// Whether the user gave the parameter of a prior that the command calls so.
@@ -254,12 +278,6 @@ impl ColumnOptions {
     pub(super) fn levels(&self, column_ix: usize) -> Option<usize> {
         self.n_levels.get(column_ix).copied().flatten()
     }
-
-    /// The law that the user asks for.
-    pub(super) fn asked(&self, column_ix: usize) -> Option<ColumnFamily> {
-        let name = self.name(column_ix);
-        self.families.iter().rev().find(|(of, _)| *of == name).map(|(_, family)| *family)
-    }
 }
 
 /// The concentration α of the Dirichlet process.
@@ -272,9 +290,10 @@ impl ColumnOptions {
 /// assert!(Alpha::fixed(0.0).is_err());
 /// # Ok::<(), dirigent::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Alpha {
+    #[default]
     /// Gamma(1, 1) hyper-prior, resampled every cycle, from 1.
     Auto,
     /// As the user says.
@@ -284,7 +303,7 @@ pub enum Alpha {
 impl Alpha {
     /// A fixed α, which must be positive.
     pub fn fixed(alpha: f64) -> Result<Self> {
-        Ok(Self::Fixed(positive("--alpha", alpha)?))
+        Ok(Self::Fixed(positive("`alpha`", alpha)?))
     }
 
     /// The value of the first cycle.
@@ -293,5 +312,25 @@ impl Alpha {
             Self::Auto => 1.0,
             Self::Fixed(alpha) => alpha,
         }
+    }
+}
+
+/// α as people write it: `"auto"` or a number.
+mod alpha_as_written {
+    use serde::{Deserializer, Serializer};
+
+    use super::Alpha;
+    use crate::fit::auto_or;
+
+    pub(super) fn serialize<S: Serializer>(alpha: &Alpha, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = match alpha {
+            Alpha::Auto => None,
+            Alpha::Fixed(alpha) => Some(*alpha),
+        };
+        auto_or::serialize(&value, serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Alpha, D::Error> {
+        Ok(auto_or::deserialize(deserializer)?.map_or(Alpha::Auto, Alpha::Fixed))
     }
 }

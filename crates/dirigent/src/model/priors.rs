@@ -66,7 +66,7 @@ pub(crate) fn model(shape: Shape, options: &ModelOptions, survey: &Survey) -> Re
 /// m₀: the user's in every column, or the mean of each.
 fn prior_means(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Vec<f64>> {
     match options.prior_mean {
-        Some(mean) => Ok(vec![finite("--m0", mean)?; survey.n_columns]),
+        Some(mean) => Ok(vec![finite("`m0`", mean)?; survey.n_columns]),
         None => {
             gathered.tell("m0", "the mean of each column".into(), "clusters lie about the middle of the data");
             Ok(survey.means())
@@ -81,8 +81,8 @@ fn gaussian_fixed(options: &ModelOptions, survey: &Survey, gathered: &mut Gather
         gathered.take("sigma", options.noise_sd, data_sd / 2.0, "half the pooled standard deviation of the columns");
     let mean_sd = gathered.take("sigma0", options.mean_sd, data_sd, "the pooled standard deviation of the columns");
     Ok(GaussianFixed {
-        noise_sd: positive("--sigma", noise_sd)?,
-        mean_sd: positive("--sigma0", mean_sd)?,
+        noise_sd: positive("`sigma`", noise_sd)?,
+        mean_sd: positive("`sigma0`", mean_sd)?,
         prior_mean: prior_means(options, survey, gathered)?,
         offset: survey.means(),
     })
@@ -92,17 +92,17 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
     let n_columns = survey.n_columns;
     let scale: Vec<f64> = survey.columns().iter().map(ColumnSummary::sd).collect();
     let rule = prior_rows(n_columns);
-    let prior_rows = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, WHY_PRIOR_ROWS))?;
+    let prior_rows = positive("`kappa0`", gathered.take("kappa0", options.prior_rows, rule, WHY_PRIOR_ROWS))?;
     let least = n_columns as f64 - 1.0;
     let rule = n_columns as f64 + STRENGTH;
     let learnt = options.degrees.or(options.width.as_ref().map(|width| width.strength));
     let degrees = gathered.take("nu0", learnt, rule, "columns + 2: the weakest that has a mean");
-    let degrees = above("--nu0", degrees, least, &format!("larger than {least}, the columns less one"))?;
+    let degrees = above("`nu0`", degrees, least, &format!("larger than {least}, the columns less one"))?;
     let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
     let mut diagonal = 0;
     for (ix, scale) in scale.iter().enumerate() {
         prior_scale[diagonal] = match options.prior_scale {
-            Some(psi0) => positive("--psi0", psi0)? / (scale * scale),
+            Some(psi0) => positive("`psi0`", psi0)? / (scale * scale),
             // the mean of an inverse Wishart is Ψ₀ / (ν₀ − D − 1)
             None => share(options, ix) * (degrees - least - 2.0).max(1.0),
         };
@@ -126,7 +126,7 @@ fn multinomial(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered)
     let by_rule = weight(survey.n_rows) * design_effect;
     let (documents, why) = match options.prior_documents {
         Some(documents) => {
-            (positive("--prior-documents", documents)?, "the prior weighs as many documents as you say".into())
+            (positive("`prior_documents`", documents)?, "the prior weighs as many documents as you say".into())
         }
         None => {
             let n_rows = survey.n_rows;
@@ -137,7 +137,7 @@ fn multinomial(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered)
         }
     };
     let rule = documents * words_per_row / survey.n_columns as f64;
-    let smoothing = positive("--gamma", gathered.take("gamma", options.smoothing, rule, &why))?;
+    let smoothing = positive("`gamma`", gathered.take("gamma", options.smoothing, rule, &why))?;
     Ok(Multinomial { smoothing, n_words: survey.n_columns })
 }
 
@@ -161,10 +161,10 @@ fn vmf(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Resu
     let within = (0.5 * (1.0 + resultant * resultant)).sqrt();
     let why = "clusters are expected to have half of the spread of the data about its mean direction";
     let rule = concentration_of(within, survey.n_columns);
-    let concentration = positive("--tau", gathered.take("tau", options.concentration, rule, why))?;
+    let concentration = positive("`tau`", gathered.take("tau", options.concentration, rule, why))?;
     let why = "cluster directions are expected to spread as the rows do";
     let rule = concentration_of(resultant, survey.n_columns);
-    let prior_strength = positive("--kappa0", gathered.take("kappa0", options.prior_rows, rule, why))?;
+    let prior_strength = positive("`kappa0`", gathered.take("kappa0", options.prior_rows, rule, why))?;
     let prior_direction = if length > 1e-9 {
         means.iter().map(|mean| mean / length).collect()
     } else {
@@ -206,16 +206,16 @@ fn columns(
 fn normal(options: &ModelOptions, column_ix: usize, column: &ColumnSummary, prior_rows: f64) -> Result<ColumnLaw> {
     let scale = column.sd();
     let learnt = options.width.as_ref().map_or(SHAPE, |width| width.strength);
-    let shape = positive("--a0", options.shape.unwrap_or(learnt))?;
+    let shape = positive("`a0`", options.shape.unwrap_or(learnt))?;
     let rate = match options.rate {
-        Some(rate) => positive("--b0", rate)? / (scale * scale),
+        Some(rate) => positive("`b0`", rate)? / (scale * scale),
         None => share(options, column_ix) * shape,
     };
     Ok(ColumnLaw::Normal {
         offset: column.mean,
         scale,
-        prior_mean: finite("--m0", options.prior_mean.unwrap_or(column.mean))?,
-        prior_rows: positive("--kappa0", options.prior_rows.unwrap_or(prior_rows))?,
+        prior_mean: finite("`m0`", options.prior_mean.unwrap_or(column.mean))?,
+        prior_rows: positive("`kappa0`", options.prior_rows.unwrap_or(prior_rows))?,
         shape,
         rate,
     })
@@ -224,20 +224,20 @@ fn normal(options: &ModelOptions, column_ix: usize, column: &ColumnSummary, prio
 fn bernoulli(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
     let share = column.mean.clamp(0.05, 0.95);
     Ok(ColumnLaw::Bernoulli {
-        a: positive("--a0", options.shape.unwrap_or(share))?,
-        b: positive("--b0", options.rate.unwrap_or(1.0 - share))?,
+        a: positive("`a0`", options.shape.unwrap_or(share))?,
+        b: positive("`b0`", options.rate.unwrap_or(1.0 - share))?,
     })
 }
 
 fn poisson(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
-    let shape = positive("--a0", options.shape.unwrap_or(1.0))?;
+    let shape = positive("`a0`", options.shape.unwrap_or(1.0))?;
     let mean = if column.mean > 0.0 { column.mean } else { 1.0 };
-    Ok(ColumnLaw::Poisson { shape, rate: positive("--b0", options.rate.unwrap_or(shape / mean))? })
+    Ok(ColumnLaw::Poisson { shape, rate: positive("`b0`", options.rate.unwrap_or(shape / mean))? })
 }
 
 fn categorical(options: &ModelOptions, column: &ColumnSummary, n_levels: Option<usize>) -> Result<ColumnLaw> {
     let n_levels = n_levels.unwrap_or(column.max.max(0.0) as usize + 1).max(1);
-    let smoothing = positive("--gamma", options.smoothing.unwrap_or(LEVEL_ROWS))?;
+    let smoothing = positive("`gamma`", options.smoothing.unwrap_or(LEVEL_ROWS))?;
     Ok(ColumnLaw::Categorical { smoothing, n_levels })
 }
 

@@ -79,20 +79,19 @@ fn the_weight_of_the_prior_is_the_users_if_given_and_gamma_has_one_source() {
     let learned = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
     for options in [given, learned.clone()] {
         let problem = problem_of(&ModelOptions { prior_documents: Some(3.0), ..options }, &counts());
-        assert!(problem.contains("--prior-documents and --gamma"), "{problem}");
+        assert!(problem.contains("`prior_documents` and `gamma`"), "{problem}");
     }
     let zero = ModelOptions { prior_documents: Some(0.0), ..ModelOptions::default() };
-    assert!(problem_of(&zero, &counts()).contains("--prior-documents must be a positive number, got 0"));
-    assert!(problem_of(&weight, &numbers()).contains("--prior-documents is no parameter"));
-    assert!(problem_of(&learned, &numbers()).contains("--gamma learn is for documents"));
+    assert!(problem_of(&zero, &counts()).contains("`prior_documents` must be a positive number, got 0"));
+    assert!(problem_of(&weight, &numbers()).contains("`prior_documents` is no parameter"));
+    assert!(problem_of(&learned, &numbers()).contains("`gamma` learn is for documents"));
 }
 
 #[test]
 fn a_learnt_width_is_for_normal_columns_alone() {
     let survey = survey(3, vec![0.0, 0.5, 7.0, 1.0, 1.5, 2.0, 1.0, 2.5, 90.0, 0.0, 0.25, 12.0]);
-    let families = [("3".to_owned(), ColumnFamily::Poisson)].to_vec();
-    let columns = ColumnOptions { families, ..ColumnOptions::default() };
-    let usual = ModelOptions { columns, ..ModelOptions::default() };
+    let column_families = [("3".to_owned(), ColumnFamily::Poisson)].into();
+    let usual = ModelOptions { column_families, ..ModelOptions::default() };
     let learnt =
         ModelOptions { width: Some(Width { strength: 8.0, share: 0.5, columns: Vec::new() }), ..usual.clone() };
     let laws = |options| match Model::resolve(options, &survey).unwrap() {
@@ -109,22 +108,22 @@ fn a_learnt_width_is_for_normal_columns_alone() {
 fn a_wrong_option_names_itself_its_value_and_the_way_out() {
     let zero = ModelOptions { noise_sd: Some(0.0), ..fixed() };
     let error = Model::resolve(&zero, &numbers()).unwrap_err();
-    assert_eq!(error.to_string(), "--sigma must be a positive number, got 0");
-    assert!(error.hint().unwrap().contains("leave --sigma out"));
-    assert_eq!(Alpha::fixed(-1.0).unwrap_err().to_string(), "--alpha must be a positive number, got -1");
+    assert_eq!(error.to_string(), "`sigma` must be a positive number, got 0");
+    assert!(error.hint().unwrap().contains("leave `sigma` out"));
+    assert_eq!(Alpha::fixed(-1.0).unwrap_err().to_string(), "`alpha` must be a positive number, got -1");
     let degrees = ModelOptions { degrees: Some(1.0), ..ModelOptions::default() };
-    assert!(problem_of(&degrees, &numbers()).contains("--nu0 must be larger than 1"));
+    assert!(problem_of(&degrees, &numbers()).contains("`nu0` must be larger than 1"));
 }
 
 #[test]
 fn a_parameter_of_another_family_is_an_error() {
     let gamma = ModelOptions { smoothing: Some(1.0), ..ModelOptions::default() };
     let problem = problem_of(&gamma, &numbers());
-    assert!(problem.contains("--gamma is no parameter of --family gaussian --covariance full"), "{problem}");
+    assert!(problem.contains("`gamma` is no parameter of `family` gaussian `covariance` full"), "{problem}");
     let sigma = ModelOptions { noise_sd: Some(1.0), ..ModelOptions::default() };
     assert!(Model::resolve(&sigma, &counts()).is_err());
     let covariance = ModelOptions { family: Some(FamilyName::Bernoulli), ..fixed() };
-    assert!(problem_of(&covariance, &numbers()).contains("--covariance belongs to --family gaussian"));
+    assert!(problem_of(&covariance, &numbers()).contains("`covariance` belongs to `family` gaussian"));
 }
 
 #[test]
@@ -194,17 +193,18 @@ fn what_a_family_cannot_hold_is_refused_with_the_way_out() {
     let holes = survey(2, vec![1.5, f64::NAN, 3.0, 4.0, 5.0, f64::NAN]);
     let full = ModelOptions { covariance: Some(Covariance::Full), ..ModelOptions::default() };
     let problem = problem_of(&full, &holes);
-    assert!(problem.contains("missing in column 2 (2)") && problem.contains("--covariance diagonal"), "{problem}");
+    assert!(problem.contains("missing in column 2 (2)") && problem.contains("`covariance` diagonal"), "{problem}");
     let vmf = ModelOptions { family: Some(FamilyName::Vmf), ..ModelOptions::default() };
     let problem = problem_of(&vmf, &numbers());
-    assert!(problem.contains("from 10.0499 to 30.1496") && problem.contains("--normalize"), "{problem}");
+    assert!(problem.contains("from 10.0499 to 30.1496") && problem.contains("`normalize`"), "{problem}");
     for (family, expected) in [(FamilyName::Bernoulli, "zeros and ones"), (FamilyName::Poisson, "counts")] {
         let options = ModelOptions { family: Some(family), ..ModelOptions::default() };
         let problem = problem_of(&options, &survey(1, vec![0.5, 1.0]));
         assert!(problem.contains("column 1 holds numbers from 0.5 to 1") && problem.contains(expected), "{problem}");
     }
     let named = |families: Vec<(String, ColumnFamily)>| ModelOptions {
-        columns: ColumnOptions { names: vec!["age".into(), "kind".into()], n_levels: vec![None, Some(2)], families },
+        columns: ColumnOptions { names: vec!["age".into(), "kind".into()], n_levels: vec![None, Some(2)] },
+        column_families: families.into_iter().collect(),
         ..ModelOptions::default()
     };
     let cells = survey(2, vec![30.5, 0.0, 41.0, 1.0]);

@@ -5,7 +5,7 @@
 //! R-hat is the larger of that of the values and that of their distances from the median. Ours: chains that all stand still at
 //! the same value have none; where they stand still at different ones it would be infinite, and is given as [`LARGEST_R_HAT`].
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Larger ones are given as this.
 pub const LARGEST_R_HAT: f64 = 1000.0;
@@ -27,7 +27,7 @@ const FEWEST: usize = 4;
 /// // chains that stand still say nothing
 /// assert_eq!(Mixing::of(&[vec![3.0; 40], vec![3.0; 40]]), Mixing { r_hat: None, ess_bulk: None });
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mixing {
     /// Rank-normalised split R-hat: 1 where chains agree. None where all values are the same, or there are too few.
     pub r_hat: Option<f64>,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::InputError;
 use crate::metrics;
@@ -176,7 +176,7 @@ impl Partitions {
 /// assert_eq!(k.shares[&1], 0.2);
 /// # Ok::<(), dirigent::InputError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KPosterior {
     /// Its mean.
     pub mean: f64,

@@ -84,7 +84,7 @@ pub struct Generated {
 pub fn generate(fitted: &FittedModel, n_rows: usize, seed: u64) -> Result<Generated> {
     let transform = fitted.transform.as_ref();
     if transform.is_some_and(|transform| transform.normalize) {
-        let error = InputError::new("rows of a model that was fitted with --normalize have lost their lengths");
+        let error = InputError::new("rows of a model that was fitted with `normalize` have lost their lengths");
         return Err(error.hint("normalize the rows yourself, and fit these").into());
     }
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);

@@ -19,9 +19,7 @@ use serde::Serialize;
 
 pub use self::model_file::FittedModel;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
-pub use self::record::{
-    DataRecord, DrawsRecord, Point, PosteriorRecord, RunOptions, RunRecord, SelectionRecord, Status, Summary,
-};
+pub use self::record::{DataRecord, Point, PosteriorRecord, RunRecord, SelectionRecord, Status, Summary};
 pub use self::sample::RowSample;
 // public for the command only
 #[doc(hidden)]
@@ -184,21 +182,21 @@ pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return check_writable(path),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             let problem = "is a file, expected a folder or a name that is free";
-            return Err(InputError::in_file(path, problem).hint("name another folder with --out").into());
+            return Err(InputError::in_file(path, problem).hint("name another folder with `out`").into());
         }
         Err(source) => return Err(Error::io("cannot read the folder", path, source)),
     };
     let n_entries = entries.count();
     if n_entries > 0 && !force {
         let problem = format!("the folder is not empty, it has {n_entries} entries");
-        let hint = "name another folder with --out, or replace what was written there before with --force";
+        let hint = "name another folder with `out`, or replace what was written there before with `force`";
         return Err(InputError::in_file(path, problem).hint(hint).into());
     }
     let strangers = files[1..].iter().find(|file| path.join(file).exists());
     match strangers {
         Some(file) if !path.join(files[0]).exists() => {
             let problem = format!("has a {file} but no {}, so {file} is not ours to replace", files[0]);
-            Err(InputError::in_file(path, problem).hint("name another folder with --out").into())
+            Err(InputError::in_file(path, problem).hint("name another folder with `out`").into())
         }
         _ => check_writable(path),
     }
@@ -211,7 +209,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     let trial = nearest_folder(path).join(format!(".dirigent-{}", std::process::id()));
     let made = fs::File::create(&trial).map(drop);
     let _ = fs::remove_file(&trial);
-    made.map_err(|source| Error::io("cannot write to", path, source).with_hint("name another folder with --out"))
+    made.map_err(|source| Error::io("cannot write to", path, source).with_hint("name another folder with `out`"))
 }
 
 /// The folder, or the nearest around it that is there.

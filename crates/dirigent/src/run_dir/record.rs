@@ -1,19 +1,13 @@
 //! What `run.json` holds.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::engine::simulated::Simulation;
-use crate::io::synthetic::MixtureLaw;
+use crate::fit::{DataOptions, FitOptions};
 use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
-use crate::method::MethodOptions;
-use crate::method::av::AvOptions;
-use crate::method::cgs::Draws;
 use crate::method::chains::Diagnostics;
-use crate::method::distributed::{DrawsFrom, Engine};
-use crate::model::{Alpha, Model, ModelOptions};
-use crate::node::{Consolidation, FirstAlpha, Joins, Schedule};
+use crate::model::Model;
 use crate::posterior::draws::KPosterior;
-use crate::posterior::horizon::{Cycles, StoppedBecause};
+use crate::posterior::horizon::StoppedBecause;
 use crate::sweep::Kernel;
 use crate::transform::TransformRecord;
 
@@ -21,11 +15,10 @@ use crate::transform::TransformRecord;
 ///
 /// ```
 /// use dirigent::io::{DataSet, Selection};
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::cgs::CgsOptions;
+/// use dirigent::FitOptions;
 /// use dirigent::model::{Model, ModelOptions};
 /// use dirigent::rows::Table;
-/// use dirigent::run_dir::{DataRecord, RunDir, RunOptions, RunRecord, Status};
+/// use dirigent::run_dir::{DataRecord, RunDir, RunRecord, Status};
 /// use dirigent::survey::Survey;
 /// use dirigent::sweep::Kernel;
 ///
@@ -40,7 +33,7 @@ use crate::transform::TransformRecord;
 ///     kernel: Kernel::Portable,
 ///     data: DataRecord::of(&data, &selection),
 ///     model: &model,
-///     options: RunOptions::new("cgs", &MethodOptions::Cgs(CgsOptions::default()), 1, &model_options),
+///     options: FitOptions::default(),
 ///     posterior: None,
 ///     summary: None,
 ///     diagnostics: None,
@@ -70,7 +63,7 @@ pub struct RunRecord<'a> {
     /// The model, every prior resolved.
     pub model: &'a Model,
     /// What was asked for.
-    pub options: RunOptions,
+    pub options: FitOptions,
     /// What the draws say, where there are any.
     pub posterior: Option<PosteriorRecord>,
     /// What came out, once the run has finished.
@@ -98,7 +91,7 @@ pub struct RunRecord<'a> {
 /// assert_eq!((record.k.mode, record.expected_vi_labels), (2, 0.0));
 /// # Ok::<(), dirigent::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PosteriorRecord {
     /// The number of draws.
     pub n_draws: usize,
@@ -174,8 +167,8 @@ pub struct DataRecord<'a> {
     pub transform: Option<TransformRecord>,
     /// Where the true labels came from: a file, or a column.
     pub truth: Option<String>,
-    /// The law of the rows, where they were made and not read.
-    pub made_by: Option<&'a MixtureLaw>,
+    /// Where the rows are, and which columns are read; paths are absolute.
+    pub options: DataOptions,
 }
 
 /// The columns that were asked for.
@@ -225,7 +218,7 @@ impl<'a> DataRecord<'a> {
             numbered_from_zero: data.numbered_from_zero(),
             transform: None,
             truth: None,
-            made_by: None,
+            options: DataOptions::default(),
         }
     }
 }
@@ -251,154 +244,6 @@ impl DataRecord<'_> {
     }
 }
 
-/// What was asked for.
-///
-/// ```
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::distributed::{DistributedOptions, Engine};
-/// use dirigent::model::ModelOptions;
-/// use dirigent::run_dir::RunOptions;
-///
-/// let options = DistributedOptions { engine: Engine::Threads(4), ..DistributedOptions::default() };
-/// let record = RunOptions::new("dirigent", &MethodOptions::Distributed(options), 1, &ModelOptions::default());
-/// assert_eq!((record.engine, record.threads, record.workers), (Some("threads"), Some(4), 1));
-/// ```
-#[derive(Debug, Clone, Serialize)]
-pub struct RunOptions {
-    /// The method.
-    pub method: &'static str,
-    /// The model's options; null is chosen from the data.
-    pub model: ModelOptions,
-    /// The concentration: "auto" or a number.
-    #[serde(serialize_with = "alpha_as_typed")]
-    pub alpha: Alpha,
-    /// Sweeps over all rows: "auto" or a number.
-    #[serde(serialize_with = "cycles_as_typed")]
-    pub cycles: Cycles,
-    /// The most there may be before the chain is stationary, where that is waited for.
-    pub max_cycles: Option<u64>,
-    /// Seconds after which the run ends.
-    pub time_limit: Option<f64>,
-    /// Independent chains.
-    pub chains: u16,
-    /// The seed.
-    pub seed: u64,
-    /// Workers.
-    pub workers: usize,
-    /// How births find their component.
-    pub consolidation: Option<Consolidation>,
-    /// Whether components were split into halves and merged.
-    pub splits: Option<bool>,
-    /// How rows reached a component in which their worker had none.
-    pub joins: Option<Joins>,
-    /// The concentration of the first cycle.
-    pub first_alpha: Option<FirstAlpha>,
-    /// When pushes are absorbed.
-    pub schedule: Option<Schedule>,
-    /// Sweeps between two pushes.
-    pub sweeps_per_cycle: Option<u32>,
-    /// Where the workers ran.
-    pub engine: Option<&'static str>,
-    /// Threads, where the engine has them. They never change labels.
-    pub threads: Option<usize>,
-    /// The virtual cluster, where the engine simulates one.
-    pub simulation: Option<Simulation>,
-    /// Whether the run began with labels (`--start`).
-    pub has_start: bool,
-    /// Whether workers merged their own clusters, where the method could.
-    pub av_merges: Option<bool>,
-    /// Splits and merges tried in a cycle, where a slice sampler drew.
-    pub split_merge: Option<u8>,
-    /// The states that are kept.
-    pub draws: Option<DrawsRecord>,
-    /// What they are states of, where the method could give either.
-    pub draws_from: Option<DrawsFrom>,
-    /// Which partition `labels.npy` holds.
-    pub point: Point,
-}
-
-/// The states of the chain in `draws.npy`.
-///
-/// ```
-/// use dirigent::run_dir::DrawsRecord;
-///
-/// let record = DrawsRecord { n_draws: 100, thin: 10 };
-/// assert_eq!(serde_json::to_string(&record)?, r#"{"n_draws":100,"thin":10}"#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct DrawsRecord {
-    /// How many.
-    pub n_draws: usize,
-    /// Every how many cycles.
-    pub thin: u64,
-}
-
-impl RunOptions {
-    /// The options of a run, as used.
-    pub fn new(method: &'static str, options: &MethodOptions, n_chains: u16, model: &ModelOptions) -> Self {
-        let draws = options.draws().map(|Draws { n_draws, thin }| DrawsRecord { n_draws, thin });
-        let (alpha, engine, has_start) = match options {
-            MethodOptions::Cgs(options) => (options.alpha, None, options.start.is_some()),
-            MethodOptions::Distributed(options) => {
-                (options.coordinator.alpha, Some(&options.engine), options.start.is_some())
-            }
-            MethodOptions::Slice(options)
-            | MethodOptions::Subc(options)
-            | MethodOptions::Av(AvOptions { rounds: options, .. }) => {
-                (options.coordinator.alpha, Some(&options.engine), options.start.is_some())
-            }
-        };
-        let distributed = match options {
-            MethodOptions::Distributed(options) => Some(options),
-            _ => None,
-        };
-        let av_merges = match options {
-            MethodOptions::Av(options) => Some(options.merges),
-            _ => None,
-        };
-        Self {
-            method,
-            model: model.clone(),
-            alpha,
-            cycles: options.cycles(),
-            max_cycles: match options.cycles() {
-                Cycles::Auto { max } => Some(max),
-                Cycles::Fixed(_) => None,
-            },
-            time_limit: options.time_limit(),
-            chains: n_chains,
-            seed: options.seed(),
-            workers: options.n_workers(),
-            consolidation: distributed.map(|options| options.coordinator.consolidation),
-            splits: distributed.map(|options| options.coordinator.splits),
-            joins: distributed.map(|options| options.coordinator.joins),
-            first_alpha: distributed.map(|options| options.coordinator.first_alpha),
-            schedule: distributed.map(|options| options.coordinator.schedule),
-            sweeps_per_cycle: distributed.map(|options| options.coordinator.sweeps_per_cycle),
-            engine: engine.map(|engine| match engine {
-                Engine::Threads(_) => "threads",
-                Engine::Simulated(_) => "simulated",
-                Engine::Remote(remote) => remote.name(),
-            }),
-            threads: engine.and_then(|engine| match engine {
-                Engine::Threads(threads) => Some(*threads),
-                Engine::Simulated(_) | Engine::Remote(_) => None,
-            }),
-            simulation: engine.and_then(|engine| match engine {
-                Engine::Threads(_) | Engine::Remote(_) => None,
-                Engine::Simulated(simulation) => Some((**simulation).clone()),
-            }),
-            has_start,
-            av_merges,
-            split_merge: options.moves_per_cycle(),
-            draws,
-            draws_from: draws.and(distributed.map(|options| options.draws_from)),
-            point: Point::default(),
-        }
-    }
-}
-
 /// Which partition stands for the chain, in `labels.npy`.
 ///
 /// ```
@@ -408,7 +253,7 @@ impl RunOptions {
 /// assert_eq!(serde_json::to_string(&Point::Vi)?, r#""vi""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Point {
     /// The most probable component of each row under the final model.
@@ -449,7 +294,7 @@ pub enum Point {
 /// };
 /// assert_eq!((summary.vi_labels, summary.ari_labels), (Some(0.0), Some(1.0)));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The components of the last state.
     pub k: usize,
@@ -481,18 +326,4 @@ pub struct Summary {
     pub bytes: u64,
     /// Messages that the algorithm sent.
     pub messages: u64,
-}
-
-fn cycles_as_typed<S: Serializer>(cycles: &Cycles, serializer: S) -> Result<S::Ok, S::Error> {
-    match cycles {
-        Cycles::Auto { .. } => serializer.serialize_str("auto"),
-        Cycles::Fixed(cycles) => serializer.serialize_u64(*cycles),
-    }
-}
-
-fn alpha_as_typed<S: Serializer>(alpha: &Alpha, serializer: S) -> Result<S::Ok, S::Error> {
-    match alpha {
-        Alpha::Auto => serializer.serialize_str("auto"),
-        Alpha::Fixed(alpha) => serializer.serialize_f64(*alpha),
-    }
 }

@@ -29,7 +29,7 @@ fn folder_names_are_safe() {
 fn a_used_folder_needs_force() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("run.json"), "{}").unwrap();
-    assert!(hint_of(RunDir::create(folder.path(), false)).contains("--force"));
+    assert!(hint_of(RunDir::create(folder.path(), false)).contains("`force`"));
     RunDir::create(folder.path(), true).unwrap();
 }
 
@@ -48,7 +48,7 @@ fn force_removes_our_files_and_no_others() {
 fn force_spares_the_labels_of_a_folder_that_is_no_run() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("labels.npy"), "the truth").unwrap();
-    assert!(hint_of(RunDir::create(folder.path(), true)).contains("--out"));
+    assert!(hint_of(RunDir::create(folder.path(), true)).contains("`out`"));
     assert_eq!(fs::read(folder.path().join("labels.npy")).unwrap(), b"the truth");
 }
 
@@ -57,7 +57,7 @@ fn a_file_is_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, "").unwrap();
-    assert!(hint_of(RunDir::create(&path, true)).contains("--out"));
+    assert!(hint_of(RunDir::create(&path, true)).contains("`out`"));
 }
 
 #[test]

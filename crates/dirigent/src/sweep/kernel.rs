@@ -78,12 +78,18 @@ impl Kernel {
             return Ok(Self::best());
         }
         let kernel: Self = name.parse()?;
-        if kernel.is_available() {
-            return Ok(kernel);
+        kernel.check()?;
+        Ok(kernel)
+    }
+
+    /// An error if this machine does not have the instructions.
+    pub fn check(self) -> Result<()> {
+        if self.is_available() {
+            return Ok(());
         }
         let available: Vec<_> = ALL.iter().filter(|kernel| kernel.is_available()).map(Self::to_string).collect();
-        Err(InputError::new(format!("--kernel {kernel}: this machine does not have these instructions"))
-            .hint(format!("it has {}; --kernel auto takes the best", available.join(", ")))
+        Err(InputError::new(format!("`kernel` {self}: this machine does not have these instructions"))
+            .hint(format!("it has {}; `kernel` auto takes the best", available.join(", ")))
             .into())
     }
 }
@@ -105,7 +111,7 @@ impl FromStr for Kernel {
     fn from_str(name: &str) -> Result<Self> {
         let found = ALL.into_iter().find(|kernel| kernel.to_string() == name);
         found.ok_or_else(|| {
-            InputError::new(format!("--kernel must be auto, portable, avx2, avx512 or neon, got {name}")).into()
+            InputError::new(format!("`kernel` must be auto, portable, avx2, avx512 or neon, got {name}")).into()
         })
     }
 }

@@ -64,12 +64,12 @@ impl Described for Columns {
         match self.kind {
             ColumnsKind::Diagonal => {
                 let b0 = self.mean_of(b0).unwrap_or(f64::NAN);
-                format!("b0 ({b0:.4}) expects clusters as wide as the data; try a smaller --b0, or fewer columns")
+                format!("b0 ({b0:.4}) expects clusters as wide as the data; try a smaller `b0`, or fewer columns")
             }
             ColumnsKind::Categorical => {
                 let gamma = self.mean_of(gamma).unwrap_or(f64::NAN);
                 format!(
-                    "gamma ({gamma:.4}) is too large, or the columns have nothing to do with one another; try a smaller --gamma"
+                    "gamma ({gamma:.4}) is too large, or the columns have nothing to do with one another; try a smaller `gamma`"
                 )
             }
             _ => "the columns have nothing to do with one another, or there are too few of them; try other columns"
@@ -81,14 +81,14 @@ impl Described for Columns {
         match self.kind {
             ColumnsKind::Diagonal => {
                 let b0 = self.mean_of(b0).unwrap_or(f64::NAN);
-                format!("b0 ({b0:.6}) expects clusters much narrower than the data; try a larger --b0")
+                format!("b0 ({b0:.6}) expects clusters much narrower than the data; try a larger `b0`")
             }
             ColumnsKind::Categorical => {
                 let gamma = self.mean_of(gamma).unwrap_or(f64::NAN);
-                format!("gamma ({gamma:.6}) is too small; try a larger --gamma")
+                format!("gamma ({gamma:.6}) is too small; try a larger `gamma`")
             }
-            ColumnsKind::Poisson => "counts vary more within clusters than a Poisson law allows; try --alpha with a small number".to_owned(),
-            _ => "there are many columns, and each adds to what sets rows apart; try fewer of them, or --alpha with a small number".to_owned(),
+            ColumnsKind::Poisson => "counts vary more within clusters than a Poisson law allows; try `alpha` with a small number".to_owned(),
+            _ => "there are many columns, and each adds to what sets rows apart; try fewer of them, or `alpha` with a small number".to_owned(),
         }
     }
 

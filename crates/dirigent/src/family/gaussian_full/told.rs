@@ -18,14 +18,14 @@ impl Described for GaussianFull {
 
     fn cause_of_one(&self) -> String {
         format!(
-            "psi0 ({:.4}) is too large for the data, or kappa0 ({:.4}) does not fit them; try a smaller --psi0",
+            "psi0 ({:.4}) is too large for the data, or kappa0 ({:.4}) does not fit them; try a smaller `psi0`",
             self.mean_prior_scale(),
             self.prior_rows
         )
     }
 
     fn cause_of_many(&self) -> String {
-        format!("psi0 ({:.4}) is too small for the data; try a larger --psi0", self.mean_prior_scale())
+        format!("psi0 ({:.4}) is too small for the data; try a larger `psi0`", self.mean_prior_scale())
     }
 
     fn problem(&self) -> Option<String> {

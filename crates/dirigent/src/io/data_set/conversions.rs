@@ -52,7 +52,7 @@ impl DataSet {
     fn not_a_count(&self, table_ix: usize, row_ix: usize, column_ix: usize, cell: f64) -> InputError {
         let column = self.column_text(column_ix);
         let problem = format!("found {cell}, expected a count: a whole number from 0 to {}", u32::MAX);
-        let hint = format!("leave the column out with --exclude {column}, or choose a family for measurements");
+        let hint = format!("leave the column out with `exclude` {column}, or choose a family for measurements");
         self.in_file(table_ix, problem).at_row(row_ix + 1).at_column(column).hint(hint)
     }
 

@@ -164,9 +164,9 @@ fn missing_of(table: &Table) -> Vec<u64> {
 
 fn refuse_choice(selection: &Selection) -> Result<(), InputError> {
     let given = [
-        ("--columns", selection.columns.is_some()),
-        ("--exclude", !selection.exclude.is_empty()),
-        ("--label-column", selection.label_column.is_some()),
+        ("`columns`", selection.columns.is_some()),
+        ("`exclude`", !selection.exclude.is_empty()),
+        ("`label_column`", selection.label_column.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(InputError::new(format!("{option} is for files, and these rows are in memory"))
@@ -378,7 +378,7 @@ mod tests {
         let choice = Selection { exclude: names(&["2"]), ..Selection::default() };
         let array = MemoryRows::Table(Arc::new(Table::from_f64(2, vec![1.0, 7.0])));
         assert!(
-            DataSet::of_memory(&[array], None, &choice).unwrap_err().to_string().contains("--exclude is for files")
+            DataSet::of_memory(&[array], None, &choice).unwrap_err().to_string().contains("`exclude` is for files")
         );
     }
 

@@ -54,7 +54,7 @@ fn what_needs_numbers_refuses_missing_cells_and_text_with_their_place() {
     let refused = |text: &str| open("t.csv", text, &Selection::default()).unwrap().into_counts().unwrap_err();
     let error = refused("x,y\n1,2\n3,\n,4\n");
     assert!(error.to_string().contains("t.csv, row 2, column y: the cell is missing (2 cells in all)"), "{error}");
-    assert!(error.hint().unwrap().contains("--exclude y"));
+    assert!(error.hint().unwrap().contains("`exclude` y"));
     let error = refused("x,y\n1,a\n");
     assert!(error.to_string().contains("t.csv, column y: holds text, such as \"a\""), "{error}");
     let in_memory = DataSet::of_table("t", Table::from_f32(2, vec![1.0, 2.0, 3.0, f32::NAN]));

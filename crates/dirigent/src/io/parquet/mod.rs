@@ -192,7 +192,7 @@ impl<'a> File<'a> {
             self.path,
             format!("holds {what}, expected numbers, booleans, text or lists of numbers"),
         );
-        let hint = format!("leave it out with --exclude {}, or convert it before writing", field.name);
+        let hint = format!("leave it out with `exclude` {}, or convert it before writing", field.name);
         Err(error.at_column(&field.name).hint(hint))
     }
 
@@ -279,7 +279,7 @@ impl<'a> File<'a> {
     fn text<'b>(&self, field: &Field, bytes: &'b [u8], row_ix: usize) -> Result<&'b str, InputError> {
         std::str::from_utf8(bytes).map_err(|_| {
             let problem = format!("found {}, which is not UTF-8, expected UTF-8 text", source::quoted(bytes));
-            let hint = format!("leave the column out with --exclude {}", field.name);
+            let hint = format!("leave the column out with `exclude` {}", field.name);
             InputError::in_file(self.path, problem).at_row(row_ix + 1).at_column(&field.name).hint(hint)
         })
     }

@@ -134,7 +134,7 @@ impl<'a, T: Cell> Rows<'a, T> {
         let Some((ix, number)) = infinite else { return Ok(()) };
         let error = InputError::in_file(self.file.path, format!("found {number}, expected a finite number"));
         let hint =
-            format!("write nothing or NaN for a missing value, or leave the column out with --exclude {}", field.name);
+            format!("write nothing or NaN for a missing value, or leave the column out with `exclude` {}", field.name);
         Err(error.at_row(first_row + ix + 1).at_column(&field.name).hint(hint).into())
     }
 
@@ -155,7 +155,7 @@ impl<'a, T: Cell> Rows<'a, T> {
                     let problem =
                         format!("found {}, expected a number as in the files before", source::quoted(text.as_bytes()));
                     let error = InputError::in_file(self.file.path, problem).at_row(first_row + ix + 1);
-                    let hint = format!("leave it out with --exclude {}", field.name);
+                    let hint = format!("leave it out with `exclude` {}", field.name);
                     return Err(error.at_column(&field.name).hint(hint).into());
                 };
                 match levels.number(text) {

@@ -52,7 +52,7 @@ fn room_for<T>(length: usize, what: &str) -> Result<Vec<T>> {
         Ok(()) => Ok(room),
         Err(_) => {
             let problem = format!("the {what} of this set need {length} numbers in memory, more than there is");
-            Err(InputError::new(problem).hint("ask for less with --rows and --clusters").into())
+            Err(InputError::new(problem).hint("ask for less with `rows` and `clusters`").into())
         }
     }
 }
@@ -61,7 +61,7 @@ fn room_for<T>(length: usize, what: &str) -> Result<Vec<T>> {
 fn check_numbers(n_rows: usize, n_clusters: usize) -> Result<()> {
     if n_clusters == 0 || n_clusters > n_rows || i32::try_from(n_clusters).is_err() {
         let problem = format!("{n_rows} rows cannot fill {n_clusters} clusters, expected at least one row a cluster");
-        return Err(InputError::new(problem).hint("more with --rows, or fewer with --clusters").into());
+        return Err(InputError::new(problem).hint("more with `rows`, or fewer with `clusters`").into());
     }
     Ok(())
 }

@@ -1,17 +1,16 @@
-//! Engines that a program around this command brings, such as the Python package with Ray and MPI: what they are asked for, and how a fit uses one.
+//! Engines that the program around the library brings, such as the Python package with Ray and MPI.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use dirigent::engine::remote::{FileRows, Remote, RowSource, Transport};
-use dirigent::io::is_address;
-use dirigent::method::distributed::Engine;
-use dirigent::rows::worker_rows;
-use dirigent::run_dir::DataRecord;
-use dirigent::{InputError, Result};
-
-use crate::args::EngineArgs;
-use crate::input::Input;
+use super::options::EngineOptions;
+use super::prepare::Input;
+use crate::engine::remote::{FileRows, Remote, RowSource, Transport};
+use crate::error::{InputError, Result};
+use crate::io::is_address;
+use crate::method::distributed::Engine;
+use crate::rows::worker_rows;
+use crate::run_dir::DataRecord;
 
 /// An engine outside of this program.
 pub trait OutsideEngine: Transport {
@@ -51,7 +50,7 @@ pub struct NoEngines;
 
 impl OutsideEngines for NoEngines {
     fn make(&self, name: &'static str) -> Result<SharedEngine> {
-        let problem = format!("--engine {name} belongs to the Python package, and this is the command without it");
+        let problem = format!("`engine` {name} belongs to the Python package, and this is the command without it");
         Err(InputError::new(problem)
             .hint(format!("in a clone of dirigent: pip install \".[{name}]\", and use the command it brings"))
             .into())
@@ -62,24 +61,27 @@ impl OutsideEngines for NoEngines {
 const REJOIN_TIMEOUT: f64 = 60.0;
 
 /// The engine of a fit, which ends with it.
-pub(crate) struct Outside {
+pub(super) struct Outside {
     name: &'static str,
     engine: SharedEngine,
     settings: EngineSettings,
     /// How many workers it has, where that is not for the user to say.
-    pub(crate) n_workers: Option<u32>,
+    pub(super) n_workers: Option<u32>,
     has_ended_well: bool,
 }
 
 impl Outside {
     /// The engine that was asked for, if it is none of ours; with another number of workers than it has, nothing is begun.
-    pub(crate) fn open(args: &EngineArgs, workers: Option<u32>, engines: &dyn OutsideEngines) -> Result<Option<Self>> {
-        let Some(name) = args.external() else { return Ok(None) };
+    pub(super) fn open(options: &EngineOptions, engines: &dyn OutsideEngines) -> Result<Option<Self>> {
+        if !options.name.is_outside() {
+            return Ok(None);
+        }
+        let (name, workers) = (options.name.name(), options.workers);
         let engine = engines.make(name)?;
         let settings = EngineSettings {
-            address: args.address.clone(),
-            rejoin_timeout: args.rejoin_timeout.unwrap_or(REJOIN_TIMEOUT),
-            labels: args.checkpoint_dir.clone(),
+            address: options.address.clone(),
+            rejoin_timeout: options.rejoin_timeout.unwrap_or(REJOIN_TIMEOUT),
+            labels: options.checkpoint_dir.clone(),
         };
         // from here on whatever happens ends it
         let mut outside = Self { name, engine, settings, n_workers: None, has_ended_well: false };
@@ -88,7 +90,7 @@ impl Outside {
         if let (Some(asked), Some(there)) = (workers, outside.n_workers)
             && asked != there
         {
-            let problem = format!("--workers {asked} does not go with --engine {name}, which was started with {there}");
+            let problem = format!("`workers` {asked} does not go with `engine` {name}, which was started with {there}");
             let hint = format!("leave it out, or start {} processes", asked.saturating_add(1));
             return Err(InputError::new(problem).hint(hint).into());
         }
@@ -96,7 +98,7 @@ impl Outside {
     }
 
     /// The engine, for workers that open their rows themselves.
-    pub(crate) fn engine(&self, input: &Input, n_workers: u32) -> Engine {
+    pub(super) fn engine(&self, input: &Input, n_workers: u32) -> Engine {
         let labels = self.settings.labels.as_deref().map(|folder| std::path::absolute(folder).unwrap_or(folder.into()));
         let sources = row_sources(input, n_workers as usize);
         let transport: Arc<Mutex<dyn Transport>> = self.engine.clone();
@@ -104,12 +106,12 @@ impl Outside {
     }
 
     /// Makes the hosts.
-    pub(crate) fn start(&self, n_workers: u32) -> Result<()> {
+    pub(super) fn start(&self, n_workers: u32) -> Result<()> {
         self.lock().start(n_workers, &self.settings)
     }
 
     /// The fit has ended, and well.
-    pub(crate) fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         self.has_ended_well = true;
     }
 
@@ -127,9 +129,9 @@ impl Drop for Outside {
 
 /// The rows of each worker: those of files it opens itself, those in memory travel.
 fn row_sources(input: &Input, n_workers: usize) -> Vec<RowSource> {
-    let n_rows = input.rows.n_rows();
+    let (data, n_rows) = (input.data.set(), input.rows.n_rows());
     let parts = (0..n_workers).map(|worker| worker_rows(worker, n_workers, n_rows));
-    if input.data.files().is_empty() {
+    if data.files().is_empty() {
         let rows = input.rows.all_rows();
         return parts.map(|part| RowSource::here(&rows.part(part))).collect();
     }
@@ -139,9 +141,9 @@ fn row_sources(input: &Input, n_workers: usize) -> Vec<RowSource> {
         false => std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
     };
     let all = FileRows {
-        files: input.data.files().iter().map(|file| (absolute(&file.path), file.n_rows)).collect(),
+        files: data.files().iter().map(|file| (absolute(&file.path), file.n_rows)).collect(),
         rows: 0..n_rows,
-        columns: DataRecord::of(&input.data, &input.selection).fitted_columns(),
+        columns: DataRecord::of(data, input.data.selection()).fitted_columns(),
         is_counts: input.rows.is_counts(),
         transform: input.transform.as_ref().map(|(transform, _)| transform.clone()),
     };

@@ -1,0 +1,230 @@
+//! A fitted model: labels, prediction, and the run folder it can be saved to and loaded from.
+
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use serde_json::Value;
+
+use super::Data;
+use crate::error::{Error, InputError, Result};
+use crate::io::{DataSet, Selection, read_draws, read_labels};
+use crate::method::chains::Diagnostics;
+use crate::model::{Choice, Model};
+use crate::posterior::draws::Partitions;
+use crate::posterior::predictive::Predictor;
+use crate::rows::Row;
+use crate::run_dir::{FILES, FittedModel, PosteriorRecord, RowSample, RunDir, Summary, check_folder, write_json};
+use crate::stats::Stats;
+use crate::sweep::{Kernel, Prediction};
+use crate::trace::CycleInfo;
+
+/// What a fit leaves behind.
+///
+/// ```
+/// use dirigent::{Data, FitOptions};
+///
+/// let data = Data::from_cells(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2])?;
+/// let fitted = dirigent::fit(&data, &FitOptions::default())?;
+/// assert_eq!(fitted.labels().len(), 6);
+/// let new = fitted.predict(&Data::from_cells(1, vec![0.15])?)?;
+/// assert_eq!(new[0], fitted.labels()[0]);
+/// # Ok::<(), dirigent::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Fitted {
+    pub(super) labels: Vec<u32>,
+    pub(super) certainty: Vec<f32>,
+    pub(super) model: FittedModel,
+    pub(super) kernel: Kernel,
+    pub(super) choices: Vec<Choice>,
+    pub(super) summary: Summary,
+    pub(super) posterior: Option<PosteriorRecord>,
+    pub(super) diagnostics: Option<Diagnostics>,
+    pub(super) warnings: Vec<String>,
+    pub(super) trace: Vec<CycleInfo>,
+    pub(super) draws: Option<Partitions>,
+    pub(super) sample: Option<RowSample>,
+    /// `run.json` as it was when the run began.
+    pub(super) record: Value,
+    pub(super) path: Option<PathBuf>,
+}
+
+impl Fitted {
+    /// The cluster of each row, numbered by falling size.
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
+    /// The probability of each row's cluster.
+    pub fn certainty(&self) -> &[f32] {
+        &self.certainty
+    }
+
+    /// The number of clusters among the labels.
+    pub fn n_clusters(&self) -> usize {
+        self.summary.k_labels
+    }
+
+    /// The number of components of the mixture.
+    pub fn n_components(&self) -> usize {
+        self.model.components.len()
+    }
+
+    /// The statistics of each component, in the order of their numbers.
+    pub fn components(&self) -> &[Stats] {
+        &self.model.components
+    }
+
+    /// The distribution of the rows, with every prior resolved.
+    pub fn model(&self) -> &Model {
+        &self.model.model
+    }
+
+    /// The concentration of the Dirichlet process.
+    pub fn alpha(&self) -> f64 {
+        self.model.alpha
+    }
+
+    /// What was chosen for the user, and why.
+    pub fn choices(&self) -> &[Choice] {
+        &self.choices
+    }
+
+    /// The figures of the run.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// What the draws say, if there are any.
+    pub fn posterior(&self) -> Option<&PosteriorRecord> {
+        self.posterior.as_ref()
+    }
+
+    /// Whether chains agree, if there are several or states were kept.
+    pub fn diagnostics(&self) -> Option<&Diagnostics> {
+        self.diagnostics.as_ref()
+    }
+
+    /// What looks odd, with the likely cause.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What was reported of each cycle.
+    pub fn trace(&self) -> &[CycleInfo] {
+        &self.trace
+    }
+
+    /// Posterior draws, if they were asked for.
+    pub fn draws(&self) -> Option<&Partitions> {
+        self.draws.as_ref()
+    }
+
+    /// The run folder, if the run has one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The most probable component of each of these rows.
+    pub fn predict(&self, data: &Data) -> Result<Vec<u32>> {
+        Ok(self.predictions(data)?.iter().map(|prediction| prediction.label).collect())
+    }
+
+    /// The most probable component of each row with its probability, the probability of a new component, and the log-density.
+    pub fn predictions(&self, data: &Data) -> Result<Vec<Prediction>> {
+        let n_threads = available_parallelism().map_or(1, |cores| cores.get());
+        let rows = data.for_model(&self.model)?.all_rows();
+        let FittedModel { model, components, alpha, .. } = &self.model;
+        Ok(Predictor::new(model, components, *alpha, self.kernel, n_threads).predict(&rows))
+    }
+
+    /// Loads a run folder. What was reported of each cycle stays in `trace.csv`.
+    ///
+    /// ```
+    /// use dirigent::{Data, FitOptions, Fitted};
+    ///
+    /// let data = Data::from_cells(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2])?;
+    /// let fitted = dirigent::fit(&data, &FitOptions::default())?;
+    /// let folder = tempfile::tempdir()?;
+    /// fitted.save(folder.path().join("run"))?;
+    /// let loaded = Fitted::load(folder.path().join("run"))?;
+    /// assert_eq!((loaded.labels(), loaded.predict(&data)?), (fitted.labels(), fitted.predict(&data)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let model = FittedModel::read(path)?;
+        let record: Value = read_json(&path.join("run.json"))?;
+        let part = |name: &str| record.get(name).cloned().unwrap_or_default();
+        let unreadable = |error: serde_json::Error| {
+            InputError::in_file(path.join("run.json"), error.to_string()).hint("name the folder of a finished run")
+        };
+        let labels = read_labels(&path.join("labels.npy"))?.labels;
+        let certainty = read_certainty(&path.join("certainty.npy"), labels.len())?;
+        let draws = path.join("draws.npy");
+        let is_counts = matches!(model.model, Model::Multinomial(_));
+        Ok(Self {
+            certainty,
+            kernel: Kernel::best(),
+            choices: Vec::new(),
+            summary: serde_json::from_value(part("summary")).map_err(unreadable)?,
+            posterior: serde_json::from_value(part("posterior")).map_err(unreadable)?,
+            diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
+            warnings: serde_json::from_value(part("warnings")).map_err(unreadable)?,
+            trace: Vec::new(),
+            draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
+            sample: RowSample::read(path, &model.columns, is_counts)?,
+            path: Some(path.to_path_buf()),
+            labels,
+            model,
+            record,
+        })
+    }
+
+    /// Writes the run folder. A fit that was written while it ran is there already.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        check_folder(path, &FILES, false)?;
+        let run_dir = RunDir::create(path, false)?;
+        let mut trace = run_dir.trace()?;
+        self.trace.iter().try_for_each(|info| trace.write(info))?;
+        trace.sync()?;
+        if let Some(draws) = &self.draws {
+            let mut file = run_dir.draws(draws.n_draws(), self.labels.len())?;
+            (0..draws.n_draws()).try_for_each(|ix| file.write_labels(draws.draw(ix)))?;
+            file.finish()?;
+        }
+        run_dir.write_model(&self.model)?;
+        run_dir.write_labels(&self.labels, &self.certainty)?;
+        self.sample.iter().try_for_each(|sample| run_dir.write_sample(sample))?;
+        let mut record = self.record.clone();
+        let json = |value: Result<Value, _>| value.expect("our own types become JSON");
+        record["status"] = "finished".into();
+        record["summary"] = json(serde_json::to_value(&self.summary));
+        record["posterior"] = json(serde_json::to_value(&self.posterior));
+        record["diagnostics"] = json(serde_json::to_value(&self.diagnostics));
+        record["warnings"] = json(serde_json::to_value(&self.warnings));
+        write_json(&path.join("run.json"), &record)
+    }
+}
+
+fn read_json(path: &Path) -> Result<Value> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
+    Ok(serde_json::from_str(&text).map_err(|error| InputError::in_file(path, error.to_string()))?)
+}
+
+/// The probabilities of a `certainty.npy`, one per row.
+fn read_certainty(path: &Path, n_rows: usize) -> Result<Vec<f32>> {
+    let set = DataSet::open(&[path.to_path_buf()], &Selection::default())?;
+    if (set.n_rows(), set.n_columns()) != (n_rows, 1) {
+        let problem = format!("has {} rows, but labels.npy has {n_rows}", set.n_rows());
+        return Err(InputError::in_file(path, problem).into());
+    }
+    let rows = set.all_rows();
+    let cell = |ix| match rows.row(ix) {
+        Row::F32(cells) => cells[0],
+        Row::F64(cells) => cells[0] as f32,
+        Row::Counts(_) => 0.0,
+    };
+    Ok((0..n_rows).map(cell).collect())
+}
