@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dirigent::io::DataSet;
+use dirigent::io::{DataSet, read_draws};
 use dirigent::method::best::BestState;
 use dirigent::method::cgs;
 use dirigent::method::chains::{self, ChainsOutcome, Diagnostics};
@@ -15,8 +15,11 @@ use dirigent::posterior::point::numbered_by_size;
 use dirigent::rows::Shard;
 use dirigent::run_dir::{
     DataRecord, FittedModel, NpyWriter, Point, PosteriorRecord, RowSample, RunDir, RunRecord, Status, Summary,
+    write_labels,
 };
+use dirigent::stats::Stats;
 use dirigent::transform::Transform;
+use dirigent::tree::Tree;
 use dirigent::{Error, Result};
 
 use crate::args::OutputArgs;
@@ -144,7 +147,9 @@ fn fill(
     recorder.draws.map(NpyWriter::finish_short).transpose()?;
     let components = std::mem::take(&mut outcome.best.components);
     let (model, transform, columns) = (job.model.clone(), job.transform.cloned(), data.fitted_columns());
-    run_dir.write_model(&FittedModel { model, alpha: outcome.best.alpha, columns, transform, components })?;
+    let fitted = FittedModel { model, alpha: outcome.best.alpha, columns, transform, components };
+    run_dir.write_model(&fitted)?;
+    write_tree(job, run_dir, &fitted.components, &outcome)?;
     let best = recorder.best.and_then(BestState::into_state);
     let posterior = point::settle(job, run_dir, best, outcome.n_draws, &mut outcome.best)?;
     run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
@@ -158,6 +163,19 @@ fn fill(
     let mut warnings = advice::warnings(job.model, job.options, job.n_chains, n_rows, &outcome);
     warnings.extend(point::warning(job.point, outcome.n_draws));
     Ok(Told { summary, posterior, diagnostics: outcome.diagnostics, warnings })
+}
+
+/// The tree over the components, and the component of each row where `labels.npy` will have something else.
+fn write_tree(job: &Job<'_>, run_dir: &RunDir, components: &[Stats], outcome: &ChainsOutcome) -> Result<()> {
+    let shards = [job.shard.clone()];
+    let mut tree = Tree::build(job.model, components, &shards, job.options.kernel(), job.options.n_threads());
+    if outcome.n_draws > 0 {
+        tree.set_support(&outcome.best.labels, &read_draws(&run_dir.path().join("draws.npy"))?);
+    }
+    if job.point != Point::Argmax {
+        write_labels(&run_dir.path().join("component_labels.npy"), &outcome.best.labels)?;
+    }
+    tree.write(run_dir.path())
 }
 
 fn summarize(job: &Job<'_>, outcome: &ChainsOutcome) -> Summary {

@@ -114,5 +114,6 @@ pub mod survey;
 pub mod sweep;
 pub mod trace;
 pub mod transform;
+pub mod tree;
 
 pub use error::{Error, InputError, Result};

@@ -10,6 +10,7 @@ mod npz;
 mod pending;
 mod record;
 mod sample;
+mod tree_file;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -32,7 +33,7 @@ use crate::rows::Shard;
 use crate::trace::TraceWriter;
 
 /// The files of a run folder.
-pub const FILES: [&str; 12] = [
+pub const FILES: [&str; 14] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -42,6 +43,9 @@ pub const FILES: [&str; 12] = [
     "workers.csv",
     "model.json",
     "components.npz",
+    "tree.json",
+    // where labels.npy does not hold components
+    "component_labels.npy",
     "sample.npz",
     "report.html",
     // of the Python package: the parameters of the estimator that was saved here
