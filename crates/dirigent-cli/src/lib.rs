@@ -5,6 +5,7 @@
 mod args;
 mod closing_words;
 mod console;
+mod cut;
 mod demo;
 mod draws;
 mod eval;
@@ -63,6 +64,7 @@ fn dispatch(command: &Command, matches: &ArgMatches, engines: &dyn OutsideEngine
     match command {
         Command::Fit(args) => fit::run(args, matches.subcommand_matches("fit").expect("it was chosen"), engines),
         Command::Predict(args) => predict::run(args),
+        Command::Cut(args) => cut::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),

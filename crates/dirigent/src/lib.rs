@@ -115,6 +115,7 @@ pub mod survey;
 pub mod sweep;
 pub mod trace;
 pub mod transform;
+pub mod tree;
 
 pub use error::{Error, InputError, Result};
 pub use fit::{
@@ -122,3 +123,4 @@ pub use fit::{
     fit, fit_into, fit_with,
 };
 pub use method::cgs::Observer;
+pub use tree::{Cut, Tree};

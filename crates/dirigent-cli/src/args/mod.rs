@@ -1,6 +1,7 @@
 //! The options of the command. What is offered here works; what is not offered does not exist yet.
 
 mod checkpoints;
+mod cut;
 mod draws;
 mod engine;
 mod fit;
@@ -21,6 +22,7 @@ use dirigent::io::{Header, Selection};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
 use self::checkpoints::seconds;
+pub(crate) use self::cut::{ClustersArg, CutArgs};
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::EngineArgs;
 pub(crate) use self::fit::FitArgs;
@@ -43,6 +45,7 @@ use crate::console::{Console, Talk};
   dirigent fit points.npy --watch                 the same, watched in a browser while it runs
   dirigent report runs/measurements-1             write its report again
   dirigent predict runs/measurements-1 more.csv   labels for other rows
+  dirigent cut runs/measurements-1 --clusters 10  coarser labels of the same rows
 
 stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted by
 Ctrl-C or terminated. Colours of messages follow NO_COLOR and the terminal. `dirigent completions SHELL` and `dirigent man` are for your shell.")]
@@ -69,6 +72,7 @@ impl Cli {
 pub(crate) enum Command {
     Fit(Box<FitArgs>),
     Predict(PredictArgs),
+    Cut(CutArgs),
     Eval(EvalArgs),
     Draws(DrawsArgs),
     Synth(SynthArgs),

@@ -17,6 +17,7 @@ use crate::run_dir::{FILES, FittedModel, PosteriorRecord, RowSample, RunDir, Sum
 use crate::stats::Stats;
 use crate::sweep::{Kernel, Prediction};
 use crate::trace::CycleInfo;
+use crate::tree::{Cut, Tree};
 
 /// What a fit leaves behind.
 ///
@@ -34,6 +35,9 @@ use crate::trace::CycleInfo;
 pub struct Fitted {
     pub(super) labels: Vec<u32>,
     pub(super) certainty: Vec<f32>,
+    /// The most probable component of each row, if labels are another partition.
+    pub(super) component_labels: Option<Vec<u32>>,
+    pub(super) tree: Tree,
     pub(super) model: FittedModel,
     pub(super) kernel: Kernel,
     pub(super) choices: Vec<Choice>,
@@ -125,6 +129,42 @@ impl Fitted {
         self.path.as_deref()
     }
 
+    /// The tree over the components.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The components in so many clusters: the last merges of the tree are undone.
+    ///
+    /// ```
+    /// use dirigent::{Data, FitOptions};
+    ///
+    /// let data = Data::from_cells(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2, 30.0, 30.1, 30.2])?;
+    /// let fitted = dirigent::fit(&data, &FitOptions::default())?;
+    /// let coarse = fitted.cut(1)?;
+    /// assert_eq!(fitted.labels_of(&coarse), [0; 9]);
+    /// assert!(fitted.cut(100).is_err());
+    /// # Ok::<(), dirigent::Error>(())
+    /// ```
+    pub fn cut(&self, n_clusters: usize) -> Result<Cut> {
+        let n_components = self.tree.n_components();
+        if n_clusters == 0 || n_clusters > n_components {
+            let problem = format!("the tree has {n_components} components, which cannot be {n_clusters} clusters");
+            return Err(InputError::new(problem).hint(format!("ask for 1 to {n_components} clusters")).into());
+        }
+        Ok(self.tree.cut(n_clusters, 0.0))
+    }
+
+    /// The clusters that the tree shows by itself.
+    pub fn layer(&self) -> Cut {
+        self.tree.layer()
+    }
+
+    /// The cluster of each row in a cut.
+    pub fn labels_of(&self, cut: &Cut) -> Vec<u32> {
+        cut.labels(self.component_labels.as_deref().unwrap_or(&self.labels))
+    }
+
     /// The most probable component of each of these rows.
     pub fn predict(&self, data: &Data) -> Result<Vec<u32>> {
         Ok(self.predictions(data)?.iter().map(|prediction| prediction.label).collect())
@@ -161,7 +201,7 @@ impl Fitted {
         };
         let labels = read_labels(&path.join("labels.npy"))?.labels;
         let certainty = read_certainty(&path.join("certainty.npy"), labels.len())?;
-        let draws = path.join("draws.npy");
+        let (draws, components) = (path.join("draws.npy"), path.join("component_labels.npy"));
         let is_counts = matches!(model.model, Model::Multinomial(_));
         Ok(Self {
             certainty,
@@ -172,6 +212,8 @@ impl Fitted {
             diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
             warnings: serde_json::from_value(part("warnings")).map_err(unreadable)?,
             trace: Vec::new(),
+            component_labels: components.exists().then(|| read_labels(&components)).transpose()?.map(|read| read.labels),
+            tree: Tree::read(path)?,
             draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
             sample: RowSample::read(path, &model.columns, is_counts)?,
             path: Some(path.to_path_buf()),
@@ -195,6 +237,7 @@ impl Fitted {
             file.finish()?;
         }
         run_dir.write_model(&self.model)?;
+        run_dir.write_tree(&self.tree, self.component_labels.as_deref())?;
         run_dir.write_labels(&self.labels, &self.certainty)?;
         self.sample.iter().try_for_each(|sample| run_dir.write_sample(sample))?;
         let mut record = self.record.clone();

@@ -23,9 +23,10 @@ use crate::posterior::horizon::StoppedBecause;
 use crate::posterior::point::numbered_by_size;
 use crate::rows::Cells;
 use crate::run_dir::{
-    FILES, FittedModel, NpyWriter, RowSample, RunDir, RunRecord, Status, Summary, check_folder, check_writable,
+    FILES, FittedModel, NpyWriter, Point, RowSample, RunDir, RunRecord, Status, Summary, check_folder, check_writable,
     nearest_folder,
 };
+use crate::tree::Tree;
 
 /// The folder of run folders, if none is named.
 const RUNS: &str = "runs";
@@ -240,6 +241,12 @@ fn fill(
         transform: fit.input.transform.as_ref().map(|(transform, _)| transform.clone()),
         components: std::mem::take(&mut outcome.best.components),
     };
+    let shards = [fit.shard.clone()];
+    let mut tree = Tree::build(&fit.model, &model.components, &shards, fit.setup.kernel(), fit.setup.n_threads());
+    if let Some(draws) = &draws {
+        tree.set_support(&outcome.best.labels, draws);
+    }
+    let component_labels = (run.point != Point::Argmax).then(|| outcome.best.labels.clone());
     let posterior = point::settle(fit, draws.as_ref(), best, &mut outcome.best);
     let totals = outcome.totals.as_ref();
     let summary = Summary {
@@ -254,6 +261,7 @@ fn fill(
     let sample = RowSample::draw(&fit.as_read, sample_rows, fit.setup.seed());
     if let Some(run_dir) = run_dir {
         run_dir.write_model(&model)?;
+        run_dir.write_tree(&tree, component_labels.as_deref())?;
         run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
         run_dir.write_sample(&sample)?;
         if let Some(totals) = &outcome.totals {
@@ -263,6 +271,8 @@ fn fill(
     Ok(Fitted {
         labels: outcome.best.labels,
         certainty: outcome.best.certainty,
+        component_labels,
+        tree,
         model,
         kernel: fit.setup.kernel(),
         choices: fit.choices.clone(),

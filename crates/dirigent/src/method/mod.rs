@@ -184,6 +184,19 @@ impl MethodOptions {
         }
     }
 
+    /// The threads that this machine has for work on all rows; they never change a result.
+    pub fn n_threads(&self) -> usize {
+        let engine = match self {
+            Self::Cgs(_) => return 1,
+            Self::Distributed(options) => &options.engine,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => &options.engine,
+        };
+        match engine {
+            Engine::Threads(n_threads) => *n_threads,
+            _ => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        }
+    }
+
     /// The number of workers.
     pub fn n_workers(&self) -> usize {
         match self {

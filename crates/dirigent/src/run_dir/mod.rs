@@ -10,6 +10,7 @@ mod npz;
 mod pending;
 mod record;
 mod sample;
+mod tree_file;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -28,9 +29,10 @@ use crate::engine::{RunTotals, WorkerTotals};
 use crate::error::{Error, InputError, Result};
 use crate::rows::Shard;
 use crate::trace::TraceWriter;
+use crate::tree::Tree;
 
 /// The files of a run folder.
-pub const FILES: [&str; 12] = [
+pub const FILES: [&str; 14] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -40,6 +42,9 @@ pub const FILES: [&str; 12] = [
     "workers.csv",
     "model.json",
     "components.npz",
+    "tree.json",
+    // where labels.npy does not hold components
+    "component_labels.npy",
     "sample.npz",
     "report.html",
     // of the Python package: the parameters of the estimator that was saved here
@@ -141,6 +146,12 @@ impl RunDir {
     /// Writes `components.npz` and `model.json`.
     pub fn write_model(&self, model: &FittedModel) -> Result<()> {
         model.write(&self.path)
+    }
+
+    /// Writes `tree.json`, and the component of each row if `labels.npy` holds another partition.
+    pub fn write_tree(&self, tree: &Tree, components: Option<&[u32]>) -> Result<()> {
+        components.map_or(Ok(()), |labels| npy::write_labels(&self.path.join("component_labels.npy"), labels))?;
+        tree.write(&self.path)
     }
 
     /// Writes `sample.npz`.

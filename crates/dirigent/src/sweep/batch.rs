@@ -416,6 +416,32 @@ impl<S: Scorer> Task for Predict<'_, S> {
     }
 }
 
+/// How probable the components are for any rows, to be compiled for every kernel.
+struct LogShares<'a, S> {
+    sampler: &'a mut Batched<S>,
+    shard: &'a Shard,
+}
+
+impl<S: Scorer> Task for LogShares<'_, S> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> Vec<f32> {
+        let Batched { scorer, buffers, .. } = self.sampler;
+        let (n_rows, n_components) = (self.shard.n_rows(), buffers.n_loaded);
+        let mut log_shares = Vec::with_capacity(n_rows * n_components);
+        for first_row in (0..n_rows).step_by(S::BATCH) {
+            let rows = first_row..(first_row + S::BATCH).min(n_rows);
+            buffers.open_batch::<A, S>(scorer, self.shard, rows.clone(), &[UNASSIGNED; MOST_ROWS][..rows.len()]);
+            for in_batch in 0..rows.len() {
+                let scores = buffers.row(in_batch);
+                predict::log_shares_of_row(scorer, in_batch, scores, n_components, &mut log_shares);
+            }
+        }
+        log_shares
+    }
+}
+
 impl<S: Scorer> Sampler for Batched<S> {
     fn labels(&self) -> &[u32] {
         &self.labels
@@ -489,6 +515,10 @@ impl<S: Scorer> Sampler for Batched<S> {
 
     fn predict(&mut self, rows: &Shard, alpha: f64, probabilities: Option<&mut Vec<f64>>) -> Vec<Prediction> {
         kernel::run(self.kernel, Predict { sampler: self, shard: rows, alpha, probabilities })
+    }
+
+    fn log_shares(&mut self, rows: &Shard) -> Vec<f32> {
+        kernel::run(self.kernel, LogShares { sampler: self, shard: rows })
     }
 
     fn sum_log_base(&self) -> f64 {

@@ -209,6 +209,10 @@ pub trait Sampler: Send {
     /// and last that of a new one.
     fn predict(&mut self, rows: &Shard, alpha: f64, probabilities: Option<&mut Vec<f64>>) -> Vec<Prediction>;
 
+    /// log(n_k · predictive(x|S_k)) of the loaded components for any rows, row after row, as differences from the row's largest. A row
+    /// that overflows under all components has −∞ throughout.
+    fn log_shares(&mut self, rows: &Shard) -> Vec<f32>;
+
     /// Σ log h(x) over the shard.
     fn sum_log_base(&self) -> f64;
 }

@@ -238,6 +238,29 @@ pub(super) fn predict_row<A: Arithmetic, S: Scorer>(
     }
 }
 
+/// The log-weights of the components as differences from the largest.
+#[inline(always)]
+pub(super) fn log_shares_of_row<S: Scorer>(
+    scorer: &S,
+    in_batch: usize,
+    scores: &[[f32; LANES]],
+    n_components: usize,
+    log_shares: &mut Vec<f32>,
+) {
+    let scores = &scores.as_flattened()[..n_components];
+    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    if largest.is_finite() {
+        log_shares.extend(scores.iter().map(|score| score - largest));
+        return;
+    }
+    // so far away that single precision overflows
+    let log_weights: Vec<f64> =
+        (0..n_components).map(|slot| finite_or_none(scorer.log_weight(in_batch, slot))).collect();
+    let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let share = |log_weight: f64| if largest.is_finite() { (log_weight - largest) as f32 } else { f32::NEG_INFINITY };
+    log_shares.extend(log_weights.into_iter().map(share));
+}
+
 /// −∞ for what overflowed.
 #[inline(always)]
 fn finite_or_none(log: f64) -> f64 {
@@ -262,17 +285,19 @@ mod tests {
     use crate::rows::Shard;
 
     const BOUND: f64 = 1e-4;
+    /// Shares are in single precision.
+    const BOUND_OF_SHARES: f64 = 1e-2;
 
     /// The largest error of a log-density or a probability, the twin's label being as good as ours.
     fn error<F: Family + Send + Clone>(state: &State<F>, model: &Model, rows: &[OwnedRow], kernel: Kernel) -> f64 {
         let (alpha, shard) = (1.3, Shard::of_table(table_of_rows(state.n_columns, rows)));
         let (mut fast_all, mut slow_all) = (Vec::new(), Vec::new());
-        let mut fast = sampler(model, Shard::of_tables(&[], 0..0), kernel);
-        fast.load(&state.components);
-        let fast = fast.predict(&shard, alpha, Some(&mut fast_all));
-        let mut slow = Reference::new(state.family.clone(), Shard::of_tables(&[], 0..0));
-        slow.load(&state.components);
-        let slow = slow.predict(&shard, alpha, Some(&mut slow_all));
+        let mut fast_sampler = sampler(model, Shard::of_tables(&[], 0..0), kernel);
+        fast_sampler.load(&state.components);
+        let fast = fast_sampler.predict(&shard, alpha, Some(&mut fast_all));
+        let mut slow_sampler = Reference::new(state.family.clone(), Shard::of_tables(&[], 0..0));
+        slow_sampler.load(&state.components);
+        let slow = slow_sampler.predict(&shard, alpha, Some(&mut slow_all));
         let mut worst = fast_all.iter().zip(&slow_all).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         let n = state.components.len() + 1;
         for (row, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
@@ -290,6 +315,24 @@ mod tests {
             }
         }
         worst
+    }
+
+    /// The largest error of a log-share of a row, relative to the row's largest log-weight.
+    fn error_of_shares<F: Family + Send + Clone>(
+        state: &State<F>,
+        model: &Model,
+        rows: &[OwnedRow],
+        kernel: Kernel,
+    ) -> f64 {
+        let shard = Shard::of_table(table_of_rows(state.n_columns, rows));
+        let mut fast = sampler(model, Shard::of_tables(&[], 0..0), kernel);
+        fast.load(&state.components);
+        let mut slow = Reference::new(state.family.clone(), Shard::of_tables(&[], 0..0));
+        slow.load(&state.components);
+        let (fast, slow) = (fast.log_shares(&shard), slow.log_shares(&shard));
+        assert_eq!(fast.len(), rows.len() * state.components.len());
+        let error = |(fast, slow): (&f32, &f32)| f64::from((fast - slow).abs() / (1.0 + slow.abs()));
+        fast.iter().zip(&slow).map(error).fold(0.0, f64::max)
     }
 
     /// The row of a state, and the same ever farther out.
@@ -310,6 +353,8 @@ mod tests {
                 for kernel in kernels() {
                     let error = error(&state, &model, &going_out(&state.row), kernel);
                     prop_assert!(error < BOUND, "D = {d}, {kernel}: {error}");
+                    let error = error_of_shares(&state, &model, &going_out(&state.row)[..3], kernel);
+                    prop_assert!(error < BOUND_OF_SHARES, "D = {d}, {kernel}: {error} of shares");
                 }
             }
         }
@@ -322,6 +367,8 @@ mod tests {
                 for kernel in kernels() {
                     let error = error(&state, &model, &going_out(&state.row), kernel);
                     prop_assert!(error < BOUND, "D = {d}, {kernel}: {error}");
+                    let error = error_of_shares(&state, &model, &going_out(&state.row)[..3], kernel);
+                    prop_assert!(error < BOUND_OF_SHARES, "D = {d}, {kernel}: {error} of shares");
                 }
             }
         }
@@ -334,6 +381,8 @@ mod tests {
             for kernel in kernels() {
                 let error = error(&state, &model, &rows, kernel);
                 prop_assert!(error < BOUND, "{kernel}: {error}");
+                let error = error_of_shares(&state, &model, &rows, kernel);
+                prop_assert!(error < BOUND_OF_SHARES, "{kernel}: {error} of shares");
             }
         }
     }
@@ -353,6 +402,8 @@ mod tests {
             for kernel in kernels() {
                 let error = error(&state, &model, &rows, kernel);
                 prop_assert!(error < BOUND, "{kernel}: {error}");
+                let error = error_of_shares(&state, &model, &rows, kernel);
+                prop_assert!(error < BOUND_OF_SHARES, "{kernel}: {error} of shares");
             }
         }
     }

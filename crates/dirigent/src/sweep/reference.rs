@@ -346,6 +346,16 @@ impl<F: Family + Send> Sampler for Reference<F> {
         rows.rows().map(&mut predict_row).collect()
     }
 
+    fn log_shares(&mut self, rows: &Shard) -> Vec<f32> {
+        let of_row = |row| {
+            let log_weights: Vec<f64> =
+                self.components.iter().map(|stats| log_weight(&self.family, row, stats)).collect();
+            let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            log_weights.into_iter().map(move |log_weight| (log_weight - largest) as f32)
+        };
+        rows.rows().flat_map(of_row).collect()
+    }
+
     fn sum_log_base(&self) -> f64 {
         self.shard.rows().map(|row| self.family.log_base_measure(row)).sum()
     }

@@ -1,0 +1,70 @@
+//! The options of `dirigent cut`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+
+use crate::console::{Console, Talk};
+
+/// Cut the tree over the components of a run: labels at the resolution you want.
+///
+/// Works from the run folder, without the data. Clusters are numbered by falling size.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dirigent cut runs/points-1 --clusters 10 > labels.csv\n  dirigent cut runs/points-1 --clusters auto --out labels.npy"
+)]
+pub(crate) struct CutArgs {
+    /// The run folder
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// A number of clusters; auto: the natural layer of the tree; components: as fitted
+    #[arg(long, value_name = "K|auto|components", default_value = "auto")]
+    pub(crate) clusters: ClustersArg,
+    /// Keep clusters with a smaller share of the rows with their neighbours [default: 0]
+    #[arg(long, value_name = "S", value_parser = share)]
+    pub(crate) min_share: Option<f64>,
+    /// Write to this file, a table (.csv) or an array (.npy) [default: a table to standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object instead of the table: {n_clusters, n_components, sizes, clusters}
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors and data
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// How many clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClustersArg {
+    Auto,
+    Components,
+    Number(u32),
+}
+
+impl FromStr for ClustersArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "components" => Ok(Self::Components),
+            _ => match text.parse() {
+                Ok(number) if number > 0 => Ok(Self::Number(number)),
+                _ => Err("expected a number of at least 1, auto or components".to_owned()),
+            },
+        }
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+    share.ok_or_else(|| "expected a share of the rows, from 0 to below 1".to_owned())
+}
+
+impl CutArgs {
+    pub(crate) fn console(&self) -> Console {
+        Console { talk: if self.quiet { Talk::Quiet } else { Talk::Normal } }
+    }
+}
