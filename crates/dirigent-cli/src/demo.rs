@@ -41,7 +41,6 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
             ..CoordinatorOptions::default()
         },
         engine: Engine::Threads(available_parallelism().map_or(1, NonZero::get)),
-        has_fine_start: true,
         ..DistributedOptions::default()
     });
 
