@@ -283,20 +283,9 @@ fn the_exact_finish_goes_on_in_either_of_its_stages() {
 #[test]
 fn a_run_that_began_with_cells_goes_on_as_if_nothing_had_happened() {
     let of = distributed(Consolidation::Progressive, true);
-    let from_cells = |model| MethodOptions::Distributed(DistributedOptions { has_fine_start: true, ..of(model) });
+    let from_cells = |model| MethodOptions::Distributed(DistributedOptions { has_fine_start: Some(true), ..of(model) });
     case("points from cells", points(400), from_cells).check(3);
     case("documents from cells", documents(400), from_cells).check(3);
-}
-
-#[test]
-fn the_first_cycles_of_a_sample_go_on_as_if_nothing_had_happened() {
-    let of = distributed(Consolidation::Progressive, true);
-    let case = case("a sample first", points(250_000), |model| MethodOptions::Distributed(of(model)));
-    let mut log = Log::default();
-    case.run(&mut log).unwrap();
-    let n_rows: Vec<u64> = log.told.cycles.iter().map(|info| info.n_rows).collect();
-    assert!(n_rows[0] < 250_000 && n_rows[8] == 250_000, "{n_rows:?}");
-    case.check(2);
 }
 
 #[test]

@@ -15,8 +15,8 @@ use crate::message::Overlap;
 /// use dirigent::message::Overlap;
 ///
 /// let [a, b, c] = [1, 2, 3].map(|number| ComponentId { epoch: 0, number });
-/// let worker = Overlap { pairs: vec![(a, b, -2.0), (b, c, -0.5)], ..Overlap::default() };
-/// let mut entropy = LabelEntropy::of([&worker, &worker], [a, b, c]);
+/// let worker = Overlap { pairs: vec![(0, 1, -2.0), (1, 2, -0.5)], ..Overlap::default() };
+/// let mut entropy = LabelEntropy::of([&worker, &worker].map(|worker| (&[a, b, c][..], worker)), [a, b, c]);
 /// assert_eq!((entropy.of_pair(b, a), entropy.of_pair(a, c)), (-4.0, 0.0));
 /// // rows that could be in either of two are not less certain beside their union
 /// entropy.join(a, b);
@@ -33,20 +33,21 @@ pub struct LabelEntropy {
 }
 
 impl LabelEntropy {
-    /// Sums what the workers say, in their order.
+    /// Sums what the workers say, in their order, each with the components that it names by their places.
     pub fn of<'a>(
-        workers: impl IntoIterator<Item = &'a Overlap>,
+        workers: impl IntoIterator<Item = (&'a [ComponentId], &'a Overlap)>,
         known: impl IntoIterator<Item = ComponentId>,
     ) -> Self {
         let mut entropy = Self { known: known.into_iter().collect(), ..Self::default() };
-        for overlap in workers {
+        for (ids, overlap) in workers {
+            let id = |place: u32| ids[place as usize];
             for &(a, b, log_share) in &overlap.pairs {
-                entropy.add(a, b, f64::from(log_share));
+                entropy.add(id(a), id(b), f64::from(log_share));
             }
-            for &(id, log_share) in &overlap.halves {
-                *entropy.halves.entry(id).or_default() += f64::from(log_share);
+            for &(place, log_share) in &overlap.halves {
+                *entropy.halves.entry(id(place)).or_default() += f64::from(log_share);
             }
-            entropy.log_certainty += overlap.log_certainty;
+            entropy.log_certainty += f64::from(overlap.log_certainty);
         }
         entropy
     }

@@ -9,8 +9,8 @@ use super::envelope::{Kind, broken, frame, open, open_shared, read, seal_shared}
 use super::slice::{self, SlicePush, SliceReply};
 use super::slice_move::{self, SliceSides};
 use super::subc::{self, SubcPush, SubcReply};
-use super::wire::{HalvesList, PartsList, StatsList};
-use super::{Decoded, Hello, Joining, Overlap, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told, require};
+use super::wire::{HalvesList, OverlapList, PartsList, StatsList};
+use super::{Decoded, Hello, Joining, Plan, Push, Reply, ShownLabels, Snapshot, Stamp, Told, require};
 use crate::consolidate::ComponentId;
 use crate::error::Result;
 use crate::node::{Address, Frame};
@@ -61,8 +61,7 @@ struct PushBody {
     birth_numbers: Vec<u64>,
     births: StatsList,
     moved: u64,
-    sum_log_base: Option<f64>,
-    overlap: Overlap,
+    overlaps: OverlapList,
 }
 
 /// A snapshot on the wire.
@@ -119,8 +118,7 @@ pub fn encode(stamp: Stamp, message: &Message) -> Frame {
                 birth_numbers: push.births.iter().map(|(number, _)| *number).collect(),
                 births,
                 moved: push.moved,
-                sum_log_base: push.sum_log_base,
-                overlap: push.overlap.clone(),
+                overlaps: OverlapList::pack(&push.overlap),
             };
             frame(stamp, Kind::Push, &body, has_counts)
         }
@@ -204,14 +202,14 @@ fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<Push> {
     if parts.len() != body.ids.len() || births.len() != body.birth_numbers.len() {
         return Err(broken("as many names as statistics"));
     }
+    let overlap = body.overlaps.unpack().ok_or_else(|| broken("overlaps of nothing"))?;
     Ok(Push {
         base_version: body.base_version,
         joining: body.joining,
         contributions: body.ids.into_iter().zip(parts).collect(),
         births: body.birth_numbers.into_iter().zip(births).collect(),
         moved: body.moved,
-        sum_log_base: body.sum_log_base,
-        overlap: body.overlap,
+        overlap,
     })
 }
 
@@ -242,8 +240,8 @@ mod tests {
     use super::*;
     use crate::consolidate::PieceName;
     use crate::halves::{Half, Halves, Part};
-    use crate::message::Moved;
     use crate::message::envelope::{HEADER, seal};
+    use crate::message::{Moved, Overlap};
     use crate::model::{Model, ModelOptions};
     use crate::node::Joins;
     use crate::rows::{CountTable, Shard, Table};
@@ -264,7 +262,7 @@ mod tests {
     fn messages() -> Vec<Message> {
         let push = Push {
             base_version: 4,
-            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7, stride: 4 }),
+            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 }),
             contributions: vec![
                 (id(1), Part::Whole(dense(3, [0.5, -1e300]))),
                 (id(4), Part::Halved { generation: 3, halves: [dense(2, [0.5, 1.0]), dense(1, [0.0, 0.1])] }),
@@ -272,8 +270,11 @@ mod tests {
             ],
             births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
             moved: 2,
-            sum_log_base: Some(-1.5),
-            overlap: Overlap { pairs: vec![(id(4), id(5), -2.5)], halves: vec![(id(5), -1.0)], log_certainty: -7.5 },
+            overlap: Overlap {
+                pairs: vec![(1, 2, -2.25), (0, 7, -100.0)],
+                halves: vec![(1, -1.0)],
+                log_certainty: -7.5,
+            },
         };
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let counts = Push {
@@ -291,7 +292,7 @@ mod tests {
         ];
         let snapshot = Snapshot { version: 8, components };
         let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
-        let reply = Reply { cycle: 2, alpha: 1.5, is_generous: true, stride: 16, owners: vec![moved], is_last: false };
+        let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
         vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, snapshot), Message::Rejoin]
     }
 

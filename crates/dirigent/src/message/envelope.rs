@@ -13,7 +13,7 @@ use super::{Decoded, Refusal, Stamp};
 use crate::node::Frame;
 
 const MAGIC: [u8; 2] = *b"Dg";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 pub(super) const HEADER: usize = 24;
 /// The first byte of a body that is compressed, and of one that is not.
 const COMPRESSED: u8 = 1;

@@ -98,13 +98,12 @@ pub struct Push {
     pub births: Vec<(u64, Stats)>,
     /// Rows that changed their component since the last push.
     pub moved: u64,
-    /// Σ log h(x) over the rows that take part, where more do than before.
-    pub sum_log_base: Option<f64>,
     /// How far components overlapped in the sweep, where that decides about splits and merges.
     pub overlap: Overlap,
 }
 
-/// How far components overlap on one worker: L of pairs and of halves, sums of log-probabilities over its rows (`sweep/overlaps.rs`).
+/// How far components overlap on one worker: L of pairs and of halves, sums of log-probabilities over its rows (`sweep/overlaps.rs`). Components are named by
+/// their places in the snapshot that the worker swept against. On the way L is rounded, by at most √|L|/4 + 1/64 nats: less than it varies from sweep to sweep.
 ///
 /// ```
 /// use dirigent::message::Overlap;
@@ -113,27 +112,25 @@ pub struct Push {
 /// let none = Overlap::default();
 /// assert!(none.pairs.is_empty() && none.halves.is_empty() && none.log_certainty == 0.0);
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlap {
-    /// Pairs of components with rows that could be in either.
-    pub pairs: Vec<(ComponentId, ComponentId, f32)>,
-    /// Components with halves that rows could be in either of.
-    pub halves: Vec<(ComponentId, f32)>,
+    /// Pairs of components with rows that could be in either, the smaller place first, in order of the larger one.
+    pub pairs: Vec<(u32, u32, f32)>,
+    /// Components with halves that rows could be in either of, in order.
+    pub halves: Vec<(u32, f32)>,
     /// Σ log of the probability of each row's component among all.
-    pub log_certainty: f64,
+    pub log_certainty: f32,
 }
 
 /// What a worker that joins says beside its contributions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Joining {
-    /// Σ log h(x) over its rows that take part.
+    /// Σ log h(x) over its rows.
     pub sum_log_base: f64,
     /// The cycle and the α it knows, for a coordinator that must be rebuilt.
     pub cycle: u64,
     /// The concentration it knows.
     pub alpha: f64,
-    /// Every so manieth of its rows takes part.
-    pub stride: u32,
 }
 
 /// All components with rows, as of a version.
@@ -161,10 +158,6 @@ pub struct Reply {
     pub cycle: u64,
     /// The concentration.
     pub alpha: f64,
-    /// Whether to sweep with a larger concentration, because new rows are seated.
-    pub is_generous: bool,
-    /// Every so manieth row takes part in the cycle.
-    pub stride: u32,
     /// Where each piece went that has rows, where it did not stay what it was named. (A piece that stayed keeps its half as long as the
     /// snapshot has the same generation of it.)
     pub owners: Vec<Moved>,

@@ -287,7 +287,7 @@ mod tests {
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let push = |stats: Stats| SlicePush {
             round: 4,
-            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7, stride: 1 }),
+            joining: Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 }),
             moved: None,
             contributions: vec![SliceContribution { id: id(1), stats, smallest_uniform: 1e-9 }],
         };

@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn messages() -> Vec<Message> {
-        let joining = Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7, stride: 1 });
+        let joining = Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 });
         let sparse = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let push = |halves| SubcPush { joining, moved: Some(3), contributions: vec![(id(1), halves)] };
         let last = SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };

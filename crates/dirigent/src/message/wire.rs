@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Told;
+use super::{Overlap, Told};
 use crate::halves::{Halves, Part};
 use crate::stats::{Stats, Sums};
 
@@ -321,6 +321,92 @@ fn differences(
     (multiples.next().is_none() && multiples.remainder().is_empty()).then_some(halves)
 }
 
+/// How far components overlap.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OverlapList {
+    /// For each pair of places (low, high) the gap of high (high − 1)/2 + low, which numbers all pairs, to the next number after the pair before.
+    pair_gaps: Vec<u64>,
+    /// √−L of each, in quarters.
+    pair_roots: Vec<u32>,
+    /// For each component with halves the gap of its place to the next after the one before.
+    half_gaps: Vec<u32>,
+    /// √−L of each, in quarters.
+    half_roots: Vec<u32>,
+    log_certainty: f32,
+}
+
+/// Roots are said in units of one over this.
+const ROOT: f32 = 4.0;
+
+fn to_root(log_share: f32) -> u32 {
+    ((-log_share).sqrt() * ROOT + 0.5) as u32
+}
+
+fn from_root(root: u32) -> f32 {
+    let root = root as f32 / ROOT;
+    -(root * root)
+}
+
+impl OverlapList {
+    pub(super) fn pack(overlap: &Overlap) -> Self {
+        let mut next = 0;
+        let pair_gap = |&(low, high, _): &(u32, u32, f32)| {
+            let number = first_pair_of(high) + u64::from(low);
+            let gap = number - next;
+            next = number + 1;
+            gap
+        };
+        let pair_gaps = overlap.pairs.iter().map(pair_gap).collect();
+        let mut next = 0;
+        let half_gap = |&(place, _): &(u32, f32)| {
+            let gap = place - next;
+            next = place + 1;
+            gap
+        };
+        Self {
+            pair_gaps,
+            pair_roots: overlap.pairs.iter().map(|(.., log_share)| to_root(*log_share)).collect(),
+            half_gaps: overlap.halves.iter().map(half_gap).collect(),
+            half_roots: overlap.halves.iter().map(|(_, log_share)| to_root(*log_share)).collect(),
+            log_certainty: overlap.log_certainty,
+        }
+    }
+
+    /// Unpacks; `None` if there are not as many numbers as names, or places beyond all snapshots.
+    pub(super) fn unpack(self) -> Option<Overlap> {
+        if self.pair_gaps.len() != self.pair_roots.len() || self.half_gaps.len() != self.half_roots.len() {
+            return None;
+        }
+        let mut next = 0u64;
+        let pair = |(gap, root): (&u64, &u32)| {
+            let number = next.checked_add(*gap)?;
+            next = number.checked_add(1)?;
+            let high = larger_place(number)?;
+            Some(((number - first_pair_of(high)) as u32, high, from_root(*root)))
+        };
+        let pairs = self.pair_gaps.iter().zip(&self.pair_roots).map(pair).collect::<Option<_>>()?;
+        let mut next = 0u32;
+        let half = |(gap, root): (&u32, &u32)| {
+            let place = next.checked_add(*gap)?;
+            next = place.checked_add(1)?;
+            Some((place, from_root(*root)))
+        };
+        let halves = self.half_gaps.iter().zip(&self.half_roots).map(half).collect::<Option<_>>()?;
+        Some(Overlap { pairs, halves, log_certainty: self.log_certainty })
+    }
+}
+
+/// The number of the first pair with this larger place.
+fn first_pair_of(high: u32) -> u64 {
+    u64::from(high) * u64::from(high).saturating_sub(1) / 2
+}
+
+/// The larger place of a pair with this number: the largest whose first pair is not beyond it.
+fn larger_place(number: u64) -> Option<u32> {
+    let high = u32::try_from((number.checked_mul(8)?.checked_add(1)?.isqrt() + 1) / 2).ok()?;
+    (high > 0).then_some(high)
+}
+
 fn gaps(entries: &[(u32, i64)]) -> Vec<(u32, i64)> {
     let mut next = 0;
     let gap = |&(word, count): &(u32, i64)| {
@@ -359,6 +445,37 @@ mod tests {
         let again = StatsList::pack_rounded(back.iter(), step).unpack(2).unwrap();
         assert_eq!(again, back, "rounding what is rounded changes nothing");
         assert!(StatsList::pack_rounded(list.iter(), step).unpack(3).is_none(), "another family");
+    }
+
+    #[test]
+    fn overlaps_survive_in_two_bytes_each_to_within_what_they_vary_by() {
+        let log_share = |low: u32, high: u32| -0.5 - 0.37 * (low + 5 * high) as f32;
+        let pairs = (1..40u32).flat_map(|high| (0..high).step_by(7).map(move |low| (low, high, log_share(low, high))));
+        let halves = (0..40).step_by(3).map(|place| (place, log_share(place, place)));
+        let overlap = Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty: -1234.5 };
+        let list = OverlapList::pack(&overlap);
+        let n_bytes = postcard::to_stdvec(&list).unwrap().len();
+        assert!(n_bytes <= 2 * (overlap.pairs.len() + overlap.halves.len()) + 10, "{n_bytes} bytes");
+        let back = list.unpack().unwrap();
+        let is_near = |a: f32, b: f32| (a - b).abs() <= 0.25 * (-a).sqrt() + 1.0 / 64.0;
+        assert_eq!(overlap.pairs.len(), back.pairs.len());
+        for (before, after) in overlap.pairs.iter().zip(&back.pairs) {
+            assert_eq!((before.0, before.1), (after.0, after.1));
+            assert!(is_near(before.2, after.2), "{before:?} {after:?}");
+        }
+        let halves = overlap.halves.iter().zip(&back.halves);
+        assert!(halves.into_iter().all(|(before, after)| before.0 == after.0 && is_near(before.1, after.1)));
+        assert_eq!(OverlapList::pack(&back).unpack().unwrap(), back, "rounding what is rounded changes nothing");
+        let beyond = OverlapList { pair_gaps: vec![u64::MAX], pair_roots: vec![1], ..OverlapList::pack(&back) };
+        assert!(beyond.unpack().is_none());
+    }
+
+    #[test]
+    fn pairs_are_numbered_by_their_larger_place() {
+        let pairs = (1..200u32).chain([1 << 30]).flat_map(|high| [0, high / 2, high - 1].map(|low| (low, high)));
+        for (low, high) in pairs {
+            assert_eq!(larger_place(first_pair_of(high) + u64::from(low)), Some(high));
+        }
     }
 
     #[test]

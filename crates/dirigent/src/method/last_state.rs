@@ -89,10 +89,7 @@ fn of_stage(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Opti
         MethodOptions::Slice(RoundsOptions { coordinator, .. }) => {
             of_slice_workers(&shards, coordinator.kernel, nodes)?
         }
-        MethodOptions::Distributed(_) => match components_at_border(&nodes.coordinator, &nodes.workers)? {
-            Some(components) => components,
-            None => return Ok(None),
-        },
+        MethodOptions::Distributed(_) => components_at_border(&nodes.coordinator, &nodes.workers)?,
         MethodOptions::Cgs(_) | MethodOptions::Subc(_) | MethodOptions::Av(_) => return Ok(None),
     };
     let (Some(info), true) = (&nodes.pending, components.iter().all(Option::is_some)) else { return Ok(None) };

@@ -240,7 +240,7 @@ fn with_fine_start(
     options: &MethodOptions,
     observer: &dyn Observer,
 ) -> Result<Option<DistributedOptions>> {
-    if !distributed.has_fine_start || distributed.start.is_some() {
+    if !distributed.has_fine_start.unwrap_or(distributed.coordinator.splits) || distributed.start.is_some() {
         return Ok(None);
     }
     if observer.has_begun() {

@@ -54,18 +54,15 @@ impl WidthSearch {
         self.at(self.place, &within(parts, labels, survey), survey)
     }
 
-    /// Moves to a better place for a labelling and its components; the prior there.
+    /// Moves to a better place for a labelling and its components; the prior there, and the log-joint under it and α = 1.
     pub(crate) fn improve(
         &mut self,
         parts: &[Shard],
         labels: &[Vec<u32>],
         components: &[Stats],
         survey: &Survey,
-    ) -> Result<ModelOptions> {
-        if !self.is_open {
-            return Ok(self.asked.clone());
-        }
-        let shares = within(parts, labels, survey);
+    ) -> Result<(ModelOptions, f64)> {
+        let shares = if self.is_open { within(parts, labels, survey) } else { Vec::new() };
         let live: Vec<&Stats> = components.iter().filter(|stats| stats.count > 0).collect();
         let log_joint_at = |place: Place| -> Result<f64> {
             let model = Model::resolve(&self.at(place, &shares, survey), survey)?;
@@ -73,7 +70,8 @@ impl WidthSearch {
             Ok(log_joint(model.conjugate(), live.iter().copied(), 1.0, log_base))
         };
         let (mut place, mut highest) = (self.place, log_joint_at(self.place)?);
-        for _ in 0..STEPS {
+        let n_steps = if self.is_open { STEPS } else { 0 };
+        for _ in 0..n_steps {
             let before = place;
             for neighbour in self.neighbours(before) {
                 let log_joint = log_joint_at(neighbour)?;
@@ -86,7 +84,7 @@ impl WidthSearch {
             }
         }
         self.place = place;
-        Ok(self.at(place, &shares, survey))
+        Ok((self.at(place, &shares, survey), highest))
     }
 
     fn neighbours(&self, place: Place) -> Vec<Place> {

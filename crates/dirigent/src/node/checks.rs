@@ -20,8 +20,6 @@ const MOST_COLUMNS: usize = u32::MAX as usize - 1;
 const MOST_SWEEPS: u32 = 1 << 20;
 /// The part of a column's largest cell by which its summary may be off.
 const ROUNDING: f64 = 1e-6;
-/// Strides are powers of 4 below this.
-const LONGEST_STRIDE: u32 = 1 << 28;
 
 /// How many rows each worker has said it has.
 #[derive(Debug, Clone, Default)]
@@ -97,11 +95,10 @@ fn column_could_be(column: &ColumnSummary) -> bool {
 /// What a worker that joins says beside its contributions, and the stamp it says it under: it must be the first word of a life that was given to it.
 pub(super) fn check_joining(joining: &Joining, stamp: Stamp, n_incarnations: u32) -> Decoded<()> {
     require(stamp.sequence == 1 && stamp.incarnation <= n_incarnations, "a life that nobody gave")?;
-    let Joining { sum_log_base, cycle, alpha, stride } = *joining;
+    let Joining { sum_log_base, cycle, alpha } = *joining;
     require(!sum_log_base.is_nan(), "a base measure that is none")?;
     check_count(cycle)?;
-    check_alpha(alpha)?;
-    require((1..=LONGEST_STRIDE).contains(&stride), "a stride that is none")
+    check_alpha(alpha)
 }
 
 /// A plan, by a worker of these rows.

@@ -20,27 +20,16 @@ struct Border {
     rows: Vec<Option<ComponentId>>,
     cycle: u64,
     alpha: f64,
-    /// Whether all rows take part.
-    is_of_all: bool,
 }
 
-/// The component of each row at the border of a checkpoint; `None` where only a sample of the rows takes part.
-pub(crate) fn components_at_border(
-    coordinator: &[u8],
-    workers: &[Vec<u8>],
-) -> Result<Option<Vec<Option<ComponentId>>>> {
-    let border = Border::read(coordinator, workers)?;
-    Ok(border.is_of_all.then_some(border.rows))
+/// The component of each row at the border of a checkpoint; `None` for a row that is in none.
+pub(crate) fn components_at_border(coordinator: &[u8], workers: &[Vec<u8>]) -> Result<Vec<Option<ComponentId>>> {
+    Ok(Border::read(coordinator, workers)?.rows)
 }
 
 /// The checkpoints of workers of these shards, from those of other workers of the same rows.
 pub(crate) fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard]) -> Result<Vec<Vec<u8>>> {
-    let Border { rows, cycle, alpha, is_of_all } = Border::read(coordinator, workers)?;
-    if !is_of_all {
-        let problem = "the checkpoint is of the first cycles, which are of a sample of the rows";
-        let hint = "go on with as many workers as before, or start the run anew";
-        return Err(InputError::new(problem).hint(hint).into());
-    }
+    let Border { rows, cycle, alpha } = Border::read(coordinator, workers)?;
     let n_rows: usize = shards.iter().map(Shard::n_rows).sum();
     if rows.len() != n_rows {
         let problem = format!("the checkpoint is of {} rows, but there are {n_rows}", rows.len());
@@ -57,12 +46,11 @@ pub(crate) fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard
 impl Border {
     fn read(coordinator: &[u8], workers: &[Vec<u8>]) -> Result<Self> {
         let answers = answers(coordinator)?;
-        let mut border = Self { rows: Vec::new(), cycle: 0, alpha: 1.0, is_of_all: true };
+        let mut border = Self { rows: Vec::new(), cycle: 0, alpha: 1.0 };
         for (worker, checkpoint) in (0..).zip(workers) {
             let memory = Memory::read(checkpoint, worker)?.ok_or_else(|| unsuited(worker))?;
             let answer = answers.get(&worker).ok_or_else(|| unsuited(worker))?;
             (border.cycle, border.alpha) = (memory.cycle, memory.alpha);
-            border.is_of_all &= memory.stride == 1;
             border.rows.extend(components(&memory, answer));
         }
         Ok(border)
@@ -94,7 +82,7 @@ fn of_components(ids: &[Option<ComponentId>]) -> Memory {
         })
     };
     let labels = ids.iter().map(|id| id.as_ref().map_or(UNASSIGNED, &mut slot)).collect();
-    Memory { names, labels, stride: 1, ..Memory::default() }
+    Memory { names, labels, ..Memory::default() }
 }
 
 fn unsuited(worker: u32) -> InputError {

@@ -18,14 +18,12 @@ mod spec;
 mod subc;
 #[cfg(test)]
 mod tests;
-mod warm_up;
 mod worker;
 
 pub use coordinator::{Consolidation, Coordinator, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 pub(crate) use deal::{components_at_border, deal_anew};
 pub use rounds::RoundsCoordinatorOptions;
 pub(crate) use spec::{WorkerKind, WorkerSpec, WorkerStart, keeps_no_checkpoints};
-pub(crate) use warm_up::WarmUp;
 pub use worker::{RowLabel, Worker};
 
 // public for the tests only

@@ -138,11 +138,6 @@ impl Horizon {
         self.foresee(cycle, is_over);
     }
 
-    /// Takes in a cycle that says nothing of the rows to come: only a sample of them took part.
-    pub fn pass(&mut self, cycle: u64) {
-        self.foresee(cycle, false);
-    }
-
     fn foresee(&mut self, cycle: u64, is_stationary: bool) {
         let Cycles::Auto { .. } = self.cycles else { return };
         let last_cycle = cycle.saturating_add(self.n_kept.max(1));

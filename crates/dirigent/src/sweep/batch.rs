@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::draw::{Choice, Draw};
 use super::halves::{LocalHalves, Place, RowHalves};
 use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
-use super::overlaps::{NEGLIGIBLE, Overlaps};
+use super::overlaps::{Count, Overlaps};
 use super::predict::{self, NewComponent, Prediction};
 use super::{Assignment, Sampler, SweepInfo, UNASSIGNED, reference};
 use crate::family::{Conjugate as _, Family};
@@ -102,7 +102,7 @@ pub(crate) struct Batched<S> {
     halves: RowHalves,
     kernel: Kernel,
     buffers: Buffers,
-    overlaps: Overlaps,
+    pub(super) overlaps: Overlaps,
     interrupt: Interrupt,
     /// What labels may point at while the scorer holds nothing.
     n_slots_before_rest: usize,
@@ -298,7 +298,9 @@ fn take_row<A: Arithmetic, S: Scorer>(
     let log_new_at_most = log_alpha + scorer.log_weight_new_at_most(in_batch);
     let others = Draw::others_at_most::<A>(scores, log_weight_own, log_new_at_most);
     // infinitely many others times a uniform of 0 is no number: then the row is drawn
-    if uniform * (1.0 + others) < 1.0 && (others < NEGLIGIBLE || !overlaps.is_on()) {
+    let surely_stays = uniform * (1.0 + others) < 1.0;
+    let count = overlaps.count(surely_stays, others, uniform);
+    if surely_stays && count == Count::No {
         return;
     }
     let log_weight_new = log_alpha + scorer.log_weight_new(in_batch);
@@ -307,8 +309,8 @@ fn take_row<A: Arithmetic, S: Scorer>(
         buffers.draw.refine(share, |slot| scorer.log_weight(in_batch, slot));
     }
     let choice = buffers.draw.pick(uniform);
-    if overlaps.is_on() {
-        buffers.draw.count_overlaps(choice, own, overlaps);
+    if count != Count::No {
+        buffers.draw.count_overlaps::<A>(choice, own, count, overlaps);
     }
     if choice == Choice::Own {
         return;

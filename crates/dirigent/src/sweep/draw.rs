@@ -6,13 +6,16 @@
 
 use super::UNASSIGNED;
 use super::kernel::{Arithmetic, LANES, exp, lanes};
-use super::overlaps::{NEGLIGIBLE, Overlaps};
+use super::overlaps::{Count, Overlaps};
 
 /// Vectors of one block.
 const BLOCK: usize = 8;
 
 /// Weights this large are too close to overflow: 2¹⁰⁰.
 const TOO_LARGE: f64 = (1u128 << 100) as f64;
+
+/// Odds to what weighs less would be beyond singles. Such a slot is drawn only by a row that is far from everything.
+const LEAST_WEIGHT: f64 = 1e-30;
 
 /// Beyond 2²⁸ singles are 32 apart: what is computed relative to them may be off by as many nats.
 const TOO_COARSE: f64 = (1u64 << 28) as f64;
@@ -63,34 +66,34 @@ impl Draw {
         n_others * f64::from(exp::<A>((largest - log_own) as f32))
     }
 
-    /// What was drawn, counted: its probability among all, and how much more each slot of any weight weighs. `own` is the row's slot before.
-    pub(crate) fn count_overlaps(&self, choice: Choice, own: u32, overlaps: &mut Overlaps) {
+    /// What was drawn, counted: its probability among all, and how much more the other slots weigh. `own` is the row's slot before.
+    #[inline(always)]
+    pub(crate) fn count_overlaps<A: Arithmetic>(
+        &self,
+        choice: Choice,
+        own: u32,
+        count: Count,
+        overlaps: &mut Overlaps,
+    ) {
         let (slot, weight) = match choice {
             Choice::Own => (own as usize, self.own),
             Choice::Slot(slot) => (slot, f64::from(self.weights[slot / LANES][slot % LANES])),
             // a birth has no overlap that others could know of
-            Choice::New => return overlaps.add_certainty((self.new / self.total).max(f64::MIN_POSITIVE)),
+            Choice::New => return overlaps.add_certainty(self.total / self.new, count),
         };
-        if weight.is_nan() || weight <= 0.0 || !self.total.is_finite() {
+        let is_sound = weight >= LEAST_WEIGHT && self.total.is_finite();
+        if !is_sound {
             return;
         }
-        overlaps.add_certainty((weight / self.total).min(1.0));
-        if choice != Choice::Own && own != UNASSIGNED && self.own > NEGLIGIBLE * weight {
-            overlaps.add_pair(slot, own as usize, self.own / weight);
-        }
-        let threshold = (NEGLIGIBLE * weight) as f32;
-        for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
-            if largest(&self.block_sums[block..=block]) <= threshold {
-                continue;
+        let inverse = 1.0 / weight;
+        let total = self.total * inverse;
+        overlaps.add_certainty(total, count);
+        if overlaps.counts(slot) {
+            if choice != Choice::Own && own != UNASSIGNED {
+                overlaps.add_pair(slot, own as usize, self.own * inverse);
             }
-            for (vector, weights) in weights.iter().enumerate() {
-                for (lane, &other_weight) in weights.iter().enumerate() {
-                    let other = (block * BLOCK + vector) * LANES + lane;
-                    if other_weight > threshold && other != slot {
-                        overlaps.add_pair(slot, other, f64::from(other_weight) / weight);
-                    }
-                }
-            }
+            // the slot's own weight, if the row has moved there, is in a lane that is never read
+            overlaps.add_row::<A>(slot, &self.weights, inverse as f32, total, count);
         }
     }
 

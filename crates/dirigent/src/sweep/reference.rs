@@ -1,7 +1,8 @@
 //! The slow twin: collapsed Gibbs as the paper writes it, in double precision, for any family.
 
 use super::halves::{LocalHalves, draw_half, side};
-use super::overlaps::Overlaps;
+use super::kernel::Separate;
+use super::overlaps::{Count, Overlaps};
 use super::{Assignment, Prediction, Sampler, SweepInfo, UNASSIGNED};
 use crate::family::Family;
 use crate::halves::Half;
@@ -116,13 +117,17 @@ impl<F: Family> Reference<F> {
 
 /// Counts the overlaps of a row's chosen slot with all others; the last weight is that of a new component.
 fn count_overlaps(log_weights: &[f64], choice: usize, overlaps: &mut Overlaps) {
-    overlaps.add_certainty(libm::exp(log_weights[choice] - log_sum_exp(log_weights)));
+    overlaps.add_certainty(libm::exp(log_sum_exp(log_weights) - log_weights[choice]), Count::Once);
+    if !overlaps.counts(choice) {
+        return;
+    }
     let slots = &log_weights[..log_weights.len() - 1];
     for (slot, log_weight) in slots.iter().enumerate() {
-        if slot != choice && choice < slots.len() && *log_weight > f64::NEG_INFINITY {
+        if slot != choice && *log_weight > f64::NEG_INFINITY {
             overlaps.add_pair(choice, slot, libm::exp(log_weight - log_weights[choice]));
         }
     }
+    overlaps.add_row::<Separate>(choice, &[], 1.0, 1.0, Count::Once);
 }
 
 /// log of (n + α/2) · predictive: what a half weighs.

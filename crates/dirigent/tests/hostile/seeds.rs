@@ -167,7 +167,7 @@ fn sparse(count: i64, entries: &[(u32, i64)]) -> Stats {
     Stats { count, sums: Sums::Counts(entries.to_vec()) }
 }
 
-const JOINING: Option<Joining> = Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7, stride: 4 });
+const JOINING: Option<Joining> = Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 });
 
 fn bytes_of(messages: Vec<Message>) -> Vec<Vec<u8>> {
     messages.iter().map(|message| frames::to_bytes(&encode(STAMP, message))).collect()
@@ -199,8 +199,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         contributions: vec![(id(1), Part::Whole(dense(3, [0.5, -1e300]))), (id(4), halved)],
         births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
         moved: 2,
-        sum_log_base: Some(-1.5),
-        overlap: Overlap { pairs: vec![(id(1), id(4), -2.5)], halves: vec![(id(4), -1.0)], log_certainty: -7.5 },
+        overlap: Overlap { pairs: vec![(0, 1, -2.25)], halves: vec![(1, -1.0)], log_certainty: -7.5 },
     };
     let counts = Push {
         contributions: vec![(id(2), Part::Whole(sparse(2, &[(0, 4), (1, 1)])))],
@@ -215,7 +214,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         (id(6), Some(Told { total: dense(1, [0.0, 2.0]), halves: Halves::Fresh { generation: 9 } })),
     ];
     let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
-    let reply = Reply { cycle: 2, alpha: 1.5, is_generous: true, stride: 16, owners: vec![moved], is_last: false };
+    let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
     bytes_of(vec![
         Message::Hello(Hello { survey, kernel }),
         Message::Plan(plan),

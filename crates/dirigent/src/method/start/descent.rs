@@ -9,9 +9,7 @@ use super::sample::{Labelling, Sample};
 use crate::consolidate::merges::{Limit, merge_best};
 use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool};
 use crate::error::{Error, Result};
-use crate::family::log_joint;
 use crate::model::{Model, ModelOptions, WidthSearch};
-use crate::sweep::reference_sampler;
 
 /// Sweeps at each level; the first lets rows settle, the last one is estimated.
 const SWEEPS: u64 = 2;
@@ -37,7 +35,7 @@ impl Level {
 /// Goes down from cells. The prior follows `widths` from level to level.
 pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, search: &Search<'_>) -> Result<Level> {
     let survey = search.survey;
-    let mut options = widths.options(&sample.parts, &split(cells, sample), survey);
+    let mut options = widths.options(&sample.parts, &sample.by_part(cells), survey);
     let mut model = Model::resolve(&options, survey)?;
     let mut labelling = sample.label(cells, &model);
     let mut best: Option<Level> = None;
@@ -51,13 +49,11 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, s
             number += 1;
             entropy = sample.sweep(&mut labelling, &model, number, search.seed);
         }
-        options = widths.improve(&sample.parts, &labelling.labels, &labelling.components, survey)?;
+        let log_joint;
+        (options, log_joint) = widths.improve(&sample.parts, &labelling.labels, &labelling.components, survey)?;
         model = Model::resolve(&options, survey)?;
-        let log_base: f64 =
-            sample.parts.iter().map(|part| reference_sampler(&model, part.clone()).sum_log_base()).sum();
-        let live = labelling.components.iter().filter(|stats| stats.count > 0);
-        let log_evidence = log_joint(model.conjugate(), live.clone(), 1.0, log_base) - entropy.log_certainty();
-        let k = live.count();
+        let log_evidence = log_joint - entropy.log_certainty();
+        let k = labelling.components.iter().filter(|stats| stats.count > 0).count();
         if best.as_ref().is_none_or(|best| log_evidence > best.log_evidence) {
             best = Some(Level {
                 labelling: labelling.clone(),
@@ -73,16 +69,6 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, s
         n_left = n_left.min(k) - n_left.min(k).div_ceil(PART);
         merge(&mut labelling, entropy, k - n_left, &model);
     }
-}
-
-fn split(cells: &[u32], sample: &Sample) -> Vec<Vec<u32>> {
-    let mut first = 0;
-    let of_part = |part: &crate::rows::Shard| {
-        let cells = cells[first..first + part.n_rows()].to_vec();
-        first += part.n_rows();
-        cells
-    };
-    sample.parts.iter().map(of_part).collect()
 }
 
 /// Merges so many pairs, those that gain most or lose least.

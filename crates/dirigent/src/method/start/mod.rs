@@ -170,7 +170,6 @@ mod tests {
         DistributedOptions {
             coordinator: CoordinatorOptions { n_workers: 3, ..CoordinatorOptions::default() },
             engine: Engine::Threads(n_threads),
-            has_fine_start: start.is_none(),
             start,
             ..DistributedOptions::default()
         }

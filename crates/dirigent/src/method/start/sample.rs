@@ -47,16 +47,16 @@ impl Sample {
 
     /// A labelling by cells, of which some may be empty.
     pub(super) fn label(&self, cells: &[u32], model: &Model) -> Labelling {
-        let mut rest = cells;
-        let mut labels = Vec::new();
-        for part in &self.parts {
-            let (of_part, others) = rest.split_at(part.n_rows());
-            labels.push(of_part.to_vec());
-            rest = others;
-        }
-        let mut labelling = Labelling { labels, components: Vec::new() };
+        let mut labelling = Labelling { labels: self.by_part(cells), components: Vec::new() };
         labelling.sum_up(self, model);
         labelling
+    }
+
+    /// The labels of each part, of all labels one after another.
+    pub(super) fn by_part(&self, labels: &[u32]) -> Vec<Vec<u32>> {
+        let mut rest = labels;
+        let of_part = |part: &Shard| rest.split_off(..part.n_rows()).expect("one label a row").to_vec();
+        self.parts.iter().map(of_part).collect()
     }
 
     /// Draws all labels again, each part given the others as they were. Returns how far components overlapped.
@@ -70,16 +70,19 @@ impl Sample {
                 sampler.set_labels(labelling.labels[ix].clone());
                 sampler.sweep(ALPHA, &mut seed.stream(Role::Start, ix as u32, number));
                 let overlaps = sampler.overlaps();
-                let pairs = overlaps.pairs().map(|(a, b, log_share)| (id(a), id(b), log_share as f32)).collect();
-                let overlap = Overlap { pairs, halves: Vec::new(), log_certainty: overlaps.log_certainty() };
+                let pairs =
+                    overlaps.pairs().into_iter().map(|(a, b, log_share)| (a as u32, b as u32, log_share as f32));
+                let log_certainty = overlaps.log_certainty() as f32;
+                let overlap = Overlap { pairs: pairs.collect(), halves: Vec::new(), log_certainty };
                 (sampler.labels().to_vec(), overlap)
             };
             parts.map(of_part).collect::<Vec<_>>()
         });
         let (labels, overlaps): (Vec<Vec<u32>>, Vec<Overlap>) = swept.into_iter().flatten().unzip();
-        let known = (0..labelling.components.len()).map(id);
-        let entropy = LabelEntropy::of(&overlaps, known);
+        let known: Vec<ComponentId> = (0..labelling.components.len()).map(id).collect();
+        let entropy = LabelEntropy::of(overlaps.iter().map(|overlap| (&known[..], overlap)), known.iter().copied());
         labelling.labels = labels;
+        labelling.tell_births_apart();
         labelling.sum_up(self, model);
         entropy
     }
@@ -94,6 +97,21 @@ impl Sample {
 }
 
 impl Labelling {
+    /// Gives components that were opened in a sweep numbers of their own: parts are swept by themselves and open the same slots.
+    fn tell_births_apart(&mut self) {
+        let first = self.components.len() as u32;
+        let mut n_opened = 0;
+        for labels in &mut self.labels {
+            let opened = labels.iter_mut().filter(|label| **label >= first && **label != UNASSIGNED);
+            let mut last = None;
+            for label in opened {
+                *label += n_opened;
+                last = last.max(Some(*label));
+            }
+            n_opened = last.map_or(n_opened, |last| last + 1 - first);
+        }
+    }
+
     /// Sums up the components from the labels. Slots stay, so some components may be empty.
     fn sum_up(&mut self, sample: &Sample, model: &Model) {
         let used =
@@ -118,5 +136,19 @@ impl Labelling {
             *label = to[*label as usize];
         }
         self.components = components;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_that_parts_open_in_one_sweep_are_different() {
+        let components = vec![Stats::empty_dense(1); 2];
+        let labels = vec![vec![0, 2, 3], vec![1, 0], vec![2, 1, 2], vec![UNASSIGNED, 2]];
+        let mut labelling = Labelling { labels, components };
+        labelling.tell_births_apart();
+        assert_eq!(labelling.labels, [vec![0, 2, 3], vec![1, 0], vec![4, 1, 4], vec![UNASSIGNED, 5]]);
     }
 }

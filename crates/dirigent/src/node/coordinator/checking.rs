@@ -17,9 +17,9 @@ impl Coordinator {
             }
             None => require(push.base_version <= self.version, "a version that was never told")?,
         }
-        require(!push.sum_log_base.is_some_and(f64::is_nan), "a base measure that is none")?;
         check_count(push.moved)?;
-        check_overlap(&push.overlap)?;
+        let member = self.members.get(&stamp.shard).filter(|_| !is_joining);
+        check_overlap(&push.overlap, member.map_or(0, |member| member.ids.len()))?;
         let family = family_of(&self.plan);
         check_stats(push.births.iter().map(|(_, stats)| stats), family)?;
         check_stats(push.contributions.iter().flat_map(|(_, part)| stats_of(part)), family)?;
@@ -81,12 +81,15 @@ impl Coordinator {
     }
 }
 
-/// Sums of log-probabilities.
-fn check_overlap(overlap: &Overlap) -> Decoded<()> {
+/// Sums of log-probabilities, of components of a snapshot of this length.
+fn check_overlap(overlap: &Overlap, n_components: usize) -> Decoded<()> {
     let log_shares = overlap.pairs.iter().map(|(.., log_share)| log_share);
     let mut log_shares = log_shares.chain(overlap.halves.iter().map(|(_, log_share)| log_share));
-    let is_sum = |sum: f64| sum <= 0.0 && sum.is_finite();
-    require(log_shares.all(|sum| is_sum(f64::from(*sum))) && is_sum(overlap.log_certainty), "invalid overlaps")
+    // pairs and halves come in order, so the last ones have the largest places
+    let largest = [overlap.pairs.last().map(|pair| pair.1), overlap.halves.last().map(|half| half.0)];
+    let are_places = largest.into_iter().flatten().all(|place| (place as usize) < n_components);
+    let is_sum = |sum: &f32| *sum <= 0.0 && sum.is_finite();
+    require(are_places && log_shares.all(is_sum) && is_sum(&overlap.log_certainty), "invalid overlaps")
 }
 
 fn stats_of(part: &Part) -> &[crate::stats::Stats] {

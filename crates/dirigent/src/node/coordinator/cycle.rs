@@ -14,7 +14,7 @@ use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{encode_reply, encode_snapshot};
 use crate::message::{Moved, Push, Reply, Snapshot, Stamp, Told};
 use crate::model::Alpha;
-use crate::node::{Address, CycleReport, Outbox, WarmUp};
+use crate::node::{Address, CycleReport, Outbox};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
@@ -77,7 +77,8 @@ impl Coordinator {
         self.consolidate(births, &mut rng);
         let mut log_evidence = None;
         if self.options.splits {
-            let entropy = LabelEntropy::of(self.overlaps.values(), self.told.keys().copied());
+            let overlaps = self.overlaps.values().map(|(ids, overlap)| (&ids[..], overlap));
+            let entropy = LabelEntropy::of(overlaps, self.told.keys().copied());
             log_evidence = (swept > 0).then(|| self.log_joint() - entropy.log_certainty());
             self.split_and_merge(&stamps, entropy, next > self.cycle, &mut rng);
         }
@@ -126,13 +127,13 @@ impl Coordinator {
                     sequence: 0,
                     sum_log_base: joining.sum_log_base,
                     reply: None,
+                    ids: Arc::default(),
                 };
                 self.members.insert(shard, member);
             }
-            self.overlaps.insert(shard, push.overlap);
             let member = self.members.get_mut(&shard).expect("it has joined");
+            self.overlaps.insert(shard, (Arc::clone(&member.ids), push.overlap));
             member.sequence = stamp.sequence;
-            member.sum_log_base = push.sum_log_base.unwrap_or(member.sum_log_base);
             for (id, part) in push.contributions {
                 let halves = match part {
                     Part::Whole(stats) => vec![stats],
@@ -211,21 +212,14 @@ impl Coordinator {
         let n_rows = self.pool.live().map(|(_, total)| total.stats.count).sum::<i64>() as u64;
         let log_joint = self.log_joint();
         let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
-        if self.warm_up.is_over() {
-            match log_evidence {
-                Some(log_evidence) => {
-                    let (is_tried, model) =
-                        (self.is_tried(n_rows), &self.plan.as_ref().expect("there is a plan").model);
-                    let numbers_a_row =
-                        if model.conjugate().has_counts() { DOCUMENT } else { model.n_columns() as u64 };
-                    self.horizon.observe_search(self.cycle, log_evidence, n_rows * numbers_a_row, is_tried);
-                }
-                None => self.horizon.observe(self.cycle, log_joint, k),
+        match log_evidence {
+            Some(log_evidence) => {
+                let (is_tried, model) = (self.is_tried(n_rows), &self.plan.as_ref().expect("there is a plan").model);
+                let numbers_a_row = if model.conjugate().has_counts() { DOCUMENT } else { model.n_columns() as u64 };
+                self.horizon.observe_search(self.cycle, log_evidence, n_rows * numbers_a_row, is_tried);
             }
-        } else {
-            self.horizon.pass(self.cycle);
+            None => self.horizon.observe(self.cycle, log_joint, k),
         }
-        self.warm_up.close_cycle(k, (splits + merges).saturating_sub(births));
         out.reports.push(CycleReport {
             cycle: self.cycle,
             log_joint,
@@ -250,21 +244,16 @@ impl Coordinator {
         self.version += 1;
         self.note_changes();
         let mut snapshots: BTreeMap<u64, Arc<[u8]>> = BTreeMap::new();
+        let ids: Arc<[ComponentId]> = self.told.keys().copied().collect();
         let is_last = self.has_closed;
         for (stamp, has) in stamps {
             let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last));
             let owners = self.pool.pieces_of(stamp.shard).filter_map(|(key, piece)| self.moved(key, piece)).collect();
-            let reply = Reply {
-                cycle: self.cycle,
-                alpha: self.alpha,
-                is_generous: self.is_generous(),
-                stride: self.warm_up.stride,
-                owners,
-                is_last,
-            };
+            let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
             let frame = encode_reply(*stamp, &reply, snapshot);
             self.pool.fuse(stamp.shard);
-            self.members.get_mut(&stamp.shard).expect("it has pushed").reply = Some(frame.clone());
+            let member = self.members.get_mut(&stamp.shard).expect("it has pushed");
+            (member.reply, member.ids) = (Some(frame.clone()), Arc::clone(&ids));
             out.send(Address::Worker(stamp.shard), frame);
             if is_last {
                 self.released.insert(stamp.shard);
@@ -273,11 +262,6 @@ impl Coordinator {
         }
         self.pool.settle(family_of(&self.plan));
         out.is_done = self.is_done();
-    }
-
-    /// A sweep that seats new rows is generous with new components, where those that should be one are merged.
-    fn is_generous(&self) -> bool {
-        self.options.splits && !self.options.has_start && self.warm_up.has_new_rows()
     }
 
     /// What a worker must be told of a piece, if anything.
@@ -326,7 +310,6 @@ impl Coordinator {
         let joining = push.joining.expect("a rebuild begins with full pushes");
         // one that goes on from a checkpoint knows its cycle
         (self.version, self.cycle) = (push.base_version, self.cycle.max(joining.cycle));
-        self.warm_up = WarmUp::resume(joining.stride);
         self.n_absorbed = self.cycle * pushes.len() as u64;
         self.n_absorbed_at_close = self.n_absorbed;
         if self.options.alpha == Alpha::Auto {

@@ -5,6 +5,7 @@
 //! schedule answers are of many versions, and workers are asked for everything instead, as by a coordinator in another's place.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ use crate::error::{InputError, Result};
 use crate::halves::Halves;
 use crate::message::codec::decode_reply_alone;
 use crate::message::{Plan, Reply, Told};
-use crate::node::{Address, Frame, WarmUp};
+use crate::node::{Address, Frame};
 use crate::posterior::horizon::Horizon;
 
 /// All that a coordinator knows between two cycles.
@@ -29,7 +30,6 @@ pub(super) struct Memory {
     alpha: f64,
     version: u64,
     cycle: u64,
-    warm_up: WarmUp,
     n_absorbed: u64,
     n_absorbed_at_idle: u64,
     n_incarnations: u32,
@@ -67,7 +67,6 @@ impl Coordinator {
             alpha: self.alpha,
             version: self.version,
             cycle: self.cycle,
-            warm_up: self.warm_up,
             n_absorbed: self.n_absorbed,
             n_absorbed_at_idle: self.n_absorbed_at_idle,
             n_incarnations: self.n_incarnations,
@@ -109,7 +108,6 @@ impl Coordinator {
             alpha: memory.alpha,
             version: memory.version,
             cycle: memory.cycle,
-            warm_up: memory.warm_up,
             n_absorbed: memory.n_absorbed,
             n_absorbed_at_idle: memory.n_absorbed_at_idle,
             n_absorbed_at_close: memory.n_absorbed,
@@ -124,9 +122,11 @@ impl Coordinator {
             ..Self::new(options)
         };
         let snapshot = coordinator.snapshot_since(0, coordinator.has_closed);
+        let ids: Arc<[ComponentId]> = coordinator.told.keys().copied().collect();
         for (shard, MemberMemory { incarnation, sequence, sum_log_base, answer }) in memory.members {
             let reply = answer.map(|own| Frame { own: own.into(), shared: Some(snapshot.clone()) });
-            coordinator.members.insert(shard, Member { incarnation, sequence, sum_log_base, reply });
+            let ids = Arc::clone(&ids);
+            coordinator.members.insert(shard, Member { incarnation, sequence, sum_log_base, reply, ids });
         }
         Ok(coordinator)
     }

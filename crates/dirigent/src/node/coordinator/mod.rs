@@ -13,9 +13,10 @@ mod options;
 pub use self::options::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::hellos::{Gathered, Hellos};
-use super::{Address, Event, Frame, Node, Outbox, WarmUp};
+use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
@@ -78,7 +79,6 @@ pub struct Coordinator {
     alpha: f64,
     version: u64,
     cycle: u64,
-    warm_up: WarmUp,
     /// Pushes absorbed so far under an asynchronous schedule.
     n_absorbed: u64,
     n_incarnations: u32,
@@ -96,8 +96,8 @@ pub struct Coordinator {
     n_absorbed_at_close: u64,
     /// Whether the last common answer has been given; whoever comes later is answered at once.
     has_closed: bool,
-    /// How far components overlapped in the last sweep of each worker.
-    overlaps: BTreeMap<ShardId, Overlap>,
+    /// How far components overlapped in the last sweep of each worker, and which ones it names.
+    overlaps: BTreeMap<ShardId, (Arc<[ComponentId]>, Overlap)>,
     /// Whom the last answer was sent to.
     released: BTreeSet<ShardId>,
 }
@@ -109,6 +109,8 @@ struct Member {
     sum_log_base: f64,
     /// The answer to its last push, to be sent again if asked again.
     reply: Option<Frame>,
+    /// The components of the snapshot in that answer.
+    ids: Arc<[ComponentId]>,
 }
 
 impl Coordinator {
@@ -128,7 +130,6 @@ impl Coordinator {
             is_resumed: false,
             version: 0,
             cycle: 0,
-            warm_up: WarmUp::NONE,
             n_absorbed: 0,
             n_incarnations: 0,
             gone: BTreeMap::new(),
@@ -191,12 +192,6 @@ impl Coordinator {
         &mut self.pool
     }
 
-    /// For tests of a run that begins with a sample, which short ones never do.
-    #[cfg(test)]
-    pub(super) fn set_warm_up(&mut self, warm_up: WarmUp) {
-        self.warm_up = warm_up;
-    }
-
     fn new_incarnation(&mut self) -> u32 {
         self.n_incarnations += 1;
         self.n_incarnations
@@ -217,12 +212,7 @@ impl Coordinator {
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
         } else if let Some(Gathered { workers, survey, kernel }) = gathered {
-            let plan = self.options.plan(&survey, kernel)?;
-            // only where components can be taken apart again that a sample does not tell apart
-            if self.options.splits && !self.options.has_start {
-                self.warm_up = WarmUp::new(survey.n_rows, plan.model.conjugate().has_counts());
-            }
-            self.plan = Some(plan);
+            self.plan = Some(self.options.plan(&survey, kernel)?);
             workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())

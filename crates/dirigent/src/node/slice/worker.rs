@@ -169,8 +169,7 @@ impl SliceWorker {
     fn join(&mut self, incarnation: u32, out: &mut Outbox) {
         self.life.begin(incarnation);
         let work = self.work.as_ref().expect("a worker joins with a plan");
-        let joining =
-            Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha, stride: 1 };
+        let joining = Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha };
         self.push(None, Some(joining), out);
     }
 

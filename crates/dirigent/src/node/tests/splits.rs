@@ -6,7 +6,6 @@ use crate::family::Conjugate;
 use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{Message, decode};
 use crate::message::{Moved, Push, Reply};
-use crate::node::WarmUp;
 
 /// Rows of clusters that overlap, so that rows and components change all the time; the last worker has few.
 pub(super) fn restless(shard_id: ShardId, n_rows: usize) -> Worker {
@@ -234,92 +233,4 @@ fn a_merge_begins_a_new_generation_and_old_halves_are_void() {
     assert_eq!(halves_of(pool, kept, &family), Halves::Fresh { generation: before + 1 });
     assert!(pool.pieces_of(1).filter(|(_, piece)| piece.owner == kept).all(|(_, piece)| piece.half.is_none()));
     bench.go_on();
-}
-
-/// Rows of clusters far apart, four in a row of each, so that a sample of every fourth row has all of them.
-fn sampled(shard_id: ShardId, n_rows: usize) -> Worker {
-    let mut rng = Seed::new(u64::from(shard_id)).stream(Role::Observer, 0, 0);
-    let cells = (0..n_rows).map(|row| 8.0 * (row / 4 % 4) as f64 + rng.normal()).collect();
-    Worker::new(shard_id, Shard::of_table(Table::from_f64(1, cells)), Kernel::Portable)
-}
-
-/// Every fourth row takes part.
-fn sampling(schedule: Schedule) -> Bench {
-    let options = CoordinatorOptions { splits: true, ..options(2, schedule) };
-    let mut bench = Bench::of(options, (0..2).map(|id| sampled(id, 40)).collect());
-    bench.coordinator.set_warm_up(WarmUp::resume(4));
-    bench.join();
-    bench.sample_on(2);
-    assert_eq!(bench.n_rows(), 20, "{schedule:?}");
-    bench
-}
-
-impl Bench {
-    /// Goes on with the sample, however well it has settled.
-    fn sample_on(&mut self, n_rounds: usize) {
-        for _ in 0..n_rounds {
-            self.deliver_all(1);
-            self.coordinator.set_warm_up(WarmUp::resume(4));
-        }
-    }
-
-    fn all_rows_have_labels(&self) -> bool {
-        self.workers.iter().flatten().all(|worker| worker.labels().iter().all(Option::is_some))
-    }
-}
-
-#[test]
-fn a_worker_that_joins_in_the_middle_of_the_sample_takes_part_with_its_sample() {
-    for schedule in [Schedule::Sync, Schedule::Async] {
-        let mut bench = sampling(schedule);
-        // its rows do not divide by four
-        bench.workers.push(Some(sampled(2, 42)));
-        bench.tell_worker(2, Event::Start);
-        bench.sample_on(4);
-        assert_eq!(bench.n_rows(), 10 + 10 + 11, "{schedule:?}");
-        bench.coordinator.set_warm_up(WarmUp::resume(1));
-        bench.deliver_all(4);
-        assert_eq!(bench.n_rows(), 122, "{schedule:?}");
-        assert!(bench.all_rows_have_labels());
-    }
-}
-
-#[test]
-fn a_worker_that_comes_back_from_the_sample_when_all_rows_take_part_brings_all() {
-    for schedule in [Schedule::Sync, Schedule::Async] {
-        let mut bench = sampling(schedule);
-        let checkpoint = bench.workers[1].as_ref().unwrap().checkpoint();
-        bench.pushes.retain(|(from, _)| *from != 1);
-        bench.workers[1] = None;
-        bench.tell_coordinator(Event::Lost(1));
-        bench.coordinator.set_warm_up(WarmUp::resume(1));
-        bench.deliver_all(3);
-        assert_eq!(bench.n_rows(), 40, "{schedule:?}");
-        let shard = sampled(1, 40).shard().clone();
-        bench.workers[1] = Some(Worker::restore(1, shard, Kernel::Portable, &checkpoint).unwrap());
-        bench.tell_worker(1, Event::Start);
-        bench.deliver_all(5);
-        assert_eq!(bench.n_rows(), 80, "{schedule:?}");
-        assert!(bench.all_rows_have_labels());
-    }
-}
-
-#[test]
-fn a_coordinator_lost_as_the_sample_ends_goes_on_with_all_rows() {
-    for schedule in [Schedule::Sync, Schedule::Async] {
-        let mut bench = sampling(schedule);
-        bench.coordinator.set_warm_up(WarmUp::resume(1));
-        (0..bench.pushes.len()).for_each(|_| bench.deliver_push());
-        // only worker 0 hears that all rows take part
-        let _never = bench.take_reply_to(1);
-        bench.deliver_reply();
-        let plan = bench.coordinator.plan().unwrap().clone();
-        let options = CoordinatorOptions { splits: true, ..options(2, schedule) };
-        bench.coordinator = Coordinator::rebuild(options, plan, &[0, 1], 1);
-        bench.pushes.clear();
-        bench.tell_coordinator(Event::Start);
-        bench.deliver_all(5);
-        assert_eq!(bench.n_rows(), 80, "{schedule:?}");
-        assert!(bench.all_rows_have_labels());
-    }
 }

@@ -12,7 +12,7 @@ use crate::sweep::UNASSIGNED;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::node) struct Memory {
     pub(in crate::node) names: Vec<PieceName>,
-    /// Of the rows that take part.
+    /// One a row.
     pub(in crate::node) labels: Vec<u32>,
     /// The half that each of them is in; empty if none is in one.
     pub(in crate::node) halves: Vec<Option<Half>>,
@@ -22,7 +22,6 @@ pub(in crate::node) struct Memory {
     pub(in crate::node) base_version: u64,
     pub(in crate::node) cycle: u64,
     pub(in crate::node) alpha: f64,
-    pub(in crate::node) stride: usize,
     /// The push that waits for its answer.
     pub(in crate::node) incarnation: u32,
     pub(in crate::node) sequence: u64,
@@ -52,8 +51,7 @@ impl Memory {
 
     fn is_of(&self, shard: &Shard) -> bool {
         let n_labels = self.labels.len();
-        self.stride > 0
-            && n_labels == shard.n_rows().div_ceil(self.stride)
+        n_labels == shard.n_rows()
             && self.labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < self.names.len())
             && (self.halves.is_empty() || self.halves.len() == n_labels)
             && self.generations.len() <= self.names.len()

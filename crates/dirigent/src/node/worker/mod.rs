@@ -18,7 +18,7 @@ use crate::error::{Error, InputError, Result};
 use crate::halves::Half;
 use crate::interrupt::Interrupt;
 use crate::message::codec::Message;
-use crate::message::{Joining, Plan, Push, Reply, Snapshot, Stamp};
+use crate::message::{Joining, Plan, Reply, Snapshot, Stamp};
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 pub(super) use memory::Memory;
@@ -114,7 +114,7 @@ impl Worker {
         let slots: HashMap<u32, u32> = used.iter().copied().zip(0..).collect();
         let names = used.iter().map(name).collect();
         let labels = labels.iter().map(|label| slots[label]).collect();
-        let memory = Memory { names, labels, alpha: 1.0, stride: 1, ..Memory::default() };
+        let memory = Memory { names, labels, alpha: 1.0, ..Memory::default() };
         Self { memory: Some(memory), ..Self::new(shard_id, shard, kernel) }
     }
 
@@ -125,10 +125,7 @@ impl Worker {
             let generation = work.generations.get(label as usize).copied().flatten();
             Some(RowLabel { name: *work.names.get(label as usize)?, half: *half, generation })
         };
-        let mut labels = vec![None; self.shard().n_rows()];
-        let sampled = work.sampler.labels().iter().zip(work.sampler.halves());
-        labels.iter_mut().step_by(work.stride).zip(sampled).for_each(|(label, sampled)| *label = label_of(sampled));
-        labels
+        work.sampler.labels().iter().zip(work.sampler.halves()).map(label_of).collect()
     }
 
     /// Whether it has had its last answer, and rests.
@@ -180,19 +177,13 @@ impl Worker {
         // halves are dropped: they were of another life
         work.generations.clear();
         work.sampler.set_halves(vec![None; work.sampler.labels().len()]);
-        let joining = Joining {
-            sum_log_base: work.sampler.sum_log_base(),
-            cycle: work.cycle,
-            alpha: work.alpha,
-            stride: work.stride as u32,
-        };
+        let joining = Joining { sum_log_base: work.sampler.sum_log_base(), cycle: work.cycle, alpha: work.alpha };
         self.life.push(&Message::Push(work.push(0, Some(joining))), out);
     }
 
     fn on_reply(&mut self, reply: &Reply, snapshot: Snapshot, out: &mut Outbox) -> Result<()> {
         let before = self.current();
         let work = self.work.as_mut().expect("a reply answers a push");
-        let stride_before = work.stride;
         work.take_in(reply, snapshot).map_err(|refusal| refusal.of(Address::Coordinator))?;
         self.before = before;
         if work.plan.shows_labels || reply.is_last {
@@ -207,9 +198,7 @@ impl Worker {
             return Err(Error::Interrupted);
         }
         out.swept_rows += work.sampler.labels().len() as u64 * u64::from(work.plan.sweeps_per_cycle);
-        let sum_log_base = (work.stride != stride_before).then(|| work.sampler.sum_log_base());
-        let push = Push { sum_log_base, ..work.push(moved, None) };
-        self.life.push(&Message::Push(push), out);
+        self.life.push(&Message::Push(work.push(moved, None)), out);
         Ok(())
     }
 }

@@ -8,8 +8,8 @@ use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::halves::{Half, Halves, Part};
 use crate::interrupt::Interrupt;
 use crate::message::{Decoded, Joining, Overlap, Plan, Push, Refusal, Reply, ShownLabels, Snapshot, Told, require};
+use crate::node::Joins;
 use crate::node::checks::{check_alpha, check_count, check_ids, check_last, check_told};
-use crate::node::{Joins, WarmUp};
 use crate::rng::Role;
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -22,8 +22,6 @@ const LEAST_OVERLAP: f64 = -0.5;
 pub(super) struct Work {
     pub(super) plan: Plan,
     shard: Shard,
-    /// Every so manieth row takes part: the sampler's rows.
-    pub(super) stride: usize,
     pub(super) sampler: Box<dyn Sampler>,
     /// What each slot is called. Slots beyond are births without a number.
     pub(super) names: Vec<PieceName>,
@@ -39,19 +37,15 @@ pub(super) struct Work {
     pub(super) base_version: u64,
     pub(super) cycle: u64,
     pub(super) alpha: f64,
-    is_generous: bool,
-    interrupt: Interrupt,
 }
 
 impl Work {
     pub(super) fn new(plan: Plan, shard: Shard, memory: Option<Memory>, interrupt: Interrupt) -> Self {
-        let stride = memory.as_ref().map_or(1, |memory| memory.stride);
-        let mut sampler = sampler(&plan.model, shard.every(stride), plan.kernel);
-        sampler.set_interrupt(interrupt.clone());
+        let mut sampler = sampler(&plan.model, shard.clone(), plan.kernel);
+        sampler.set_interrupt(interrupt);
         sampler.count_overlaps(plan.counts_overlaps);
         let mut work = Self {
             shard,
-            stride,
             names: Vec::new(),
             told: HashMap::new(),
             generations: Vec::new(),
@@ -61,8 +55,6 @@ impl Work {
             base_version: 0,
             cycle: 0,
             alpha: 1.0,
-            is_generous: false,
-            interrupt,
             sampler: {
                 sampler.load(&[]);
                 sampler
@@ -81,8 +73,7 @@ impl Work {
 
     /// Lets sweeps break off once the flag is raised.
     pub(super) fn set_interrupt(&mut self, interrupt: Interrupt) {
-        self.sampler.set_interrupt(interrupt.clone());
-        self.interrupt = interrupt;
+        self.sampler.set_interrupt(interrupt);
     }
 
     /// What is to be remembered, but for the life of the worker.
@@ -97,7 +88,6 @@ impl Work {
             base_version: self.base_version,
             cycle: self.cycle,
             alpha: self.alpha,
-            stride: self.stride,
             ..Memory::default()
         }
     }
@@ -118,14 +108,7 @@ impl Work {
         // at its own pace a worker may sweep more than once in a cycle, and never twice against one snapshot
         let number = if self.plan.is_in_step { self.cycle } else { self.base_version };
         let stream_of = |sweep| seed.stream(Role::Sweep, shard_id, number * sweeps + sweep);
-        let n_rows = self.sampler.labels().len() as f64;
         let alpha = if self.cycle == 0 { self.alpha / f64::from(self.plan.alpha_shares) } else { self.alpha };
-        let alpha = if self.is_generous {
-            let are_documents = self.plan.model.conjugate().has_counts();
-            WarmUp::generous_alpha(alpha, n_rows, !self.names.is_empty(), are_documents)
-        } else {
-            alpha
-        };
         (0..sweeps).map(|sweep| self.sampler.sweep(alpha, &mut stream_of(sweep)).moved).sum()
     }
 
@@ -143,7 +126,6 @@ impl Work {
             contributions: Vec::new(),
             births: Vec::new(),
             moved,
-            sum_log_base: None,
             overlap: Overlap::default(),
         };
         for (slot, part) in contributions.iter().enumerate() {
@@ -185,17 +167,16 @@ impl Work {
 
     /// How far the components of the last snapshot overlapped in the sweep. Pairs of less than half a nat decide nothing.
     fn overlap(&self) -> Overlap {
-        let id = |slot: usize| match self.names.get(slot) {
-            Some(PieceName::Component(id)) => Some(*id),
-            _ => None,
-        };
         let overlaps = self.sampler.overlaps();
-        let pairs = overlaps.pairs().filter(|(.., log_share)| *log_share < LEAST_OVERLAP);
-        let pairs = pairs.filter_map(|(a, b, log_share)| Some((id(a)?, id(b)?, log_share as f32)));
-        let halves = (0..self.names.len()).map(|slot| (slot, overlaps.of_halves(slot)));
+        let mut pairs = overlaps.pairs();
+        pairs.retain(|(.., log_share)| *log_share < LEAST_OVERLAP);
+        pairs.sort_by_key(|(low, high, _)| (*high, *low));
+        let pairs = pairs.into_iter().map(|(low, high, log_share)| (low as u32, high as u32, log_share as f32));
+        let halves = (0..self.generations.len()).map(|slot| (slot as u32, overlaps.of_halves(slot)));
         let halves = halves.filter(|(_, log_share)| *log_share < LEAST_OVERLAP);
-        let halves = halves.filter_map(|(slot, log_share)| Some((id(slot)?, log_share as f32)));
-        Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty: overlaps.log_certainty() }
+        let halves = halves.map(|(slot, log_share)| (slot, log_share as f32));
+        let log_certainty = overlaps.log_certainty() as f32;
+        Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty }
     }
 
     /// The slots that have rows and had none at the last answered push, in order.
@@ -269,8 +250,6 @@ impl Work {
         require(own.is_within(&snapshot), "fewer rows than the worker has itself")?;
         let local: Vec<Stats> =
             snapshot.iter().zip(&own.totals).map(|((_, told), own)| own_or(own, &told.total)).collect();
-        let stride = if reply.is_last { 1 } else { reply.stride.max(1) as usize };
-        let (labels, halves) = self.sample_rows(stride, labels, halves);
         self.sampler.load(&local);
         self.sampler.set_labels(labels);
         if snapshot.iter().any(|(_, told)| told.halves != Halves::Resting) {
@@ -282,31 +261,8 @@ impl Work {
         self.answered = own.answered(&self.generations, self.plan.model.conjugate());
         self.told = snapshot.into_iter().collect();
         self.base_version = version;
-        (self.cycle, self.alpha, self.is_generous) = (reply.cycle, reply.alpha, reply.is_generous);
+        (self.cycle, self.alpha) = (reply.cycle, reply.alpha);
         Ok(())
-    }
-
-    /// Lets more rows take part, if it is time, which are in no component yet. Fewer only if none is in one.
-    fn sample_rows(
-        &mut self,
-        stride: usize,
-        labels: Vec<u32>,
-        halves: Vec<Option<Half>>,
-    ) -> (Vec<u32>, Vec<Option<Half>>) {
-        let is_possible = self.stride.is_multiple_of(stride) || labels.iter().all(|&label| label == UNASSIGNED);
-        if stride == self.stride || !is_possible {
-            return (labels, halves);
-        }
-        let times = (self.stride / stride).max(1);
-        self.stride = stride;
-        self.sampler = sampler(&self.plan.model, self.shard.every(stride), self.plan.kernel);
-        self.sampler.set_interrupt(self.interrupt.clone());
-        self.sampler.count_overlaps(self.plan.counts_overlaps);
-        let n_rows = self.sampler.labels().len();
-        let (mut more_labels, mut more_halves) = (vec![UNASSIGNED; n_rows], vec![None; n_rows]);
-        more_labels.iter_mut().step_by(times).zip(labels).for_each(|(more, label)| *more = label);
-        more_halves.iter_mut().step_by(times).zip(halves).for_each(|(more, half)| *more = half);
-        (more_labels, more_halves)
     }
 
     /// Where the rows of each slot are now, by the half they were in: the slot, and the half of it.
@@ -384,7 +340,7 @@ impl Work {
         let components: Vec<ComponentId> = self.names.iter().map(component).collect();
         ShownLabels {
             cycle: self.cycle,
-            labels: self.labels_of_all_rows(),
+            labels: self.sampler.labels().to_vec(),
             assignments: is_last.then(|| self.assign(&components)),
             components,
         }
@@ -400,16 +356,5 @@ impl Work {
         self.sampler.rest();
         let labels = assignments.iter().map(|assignment| slots[assignment.label as usize] as u32).collect();
         (labels, assignments.iter().map(|assignment| assignment.certainty).collect())
-    }
-
-    /// Also of rows that do not yet take part, which are in no component.
-    fn labels_of_all_rows(&self) -> Vec<u32> {
-        let mut labels = vec![UNASSIGNED; self.shard.n_rows()];
-        labels
-            .iter_mut()
-            .step_by(self.stride)
-            .zip(self.sampler.labels())
-            .for_each(|(label, sampled)| *label = *sampled);
-        labels
     }
 }
