@@ -256,3 +256,71 @@ def test_the_weight_of_the_prior_of_documents_is_one_number(documents):
     with pytest.raises(ValueError, match="prior_documents|prior-documents"):
         DirichletProcessMixture(prior_documents=2.0, gamma=1.0).fit(counts)
     assert DirichletProcessMixture(gamma="learn").fit(counts).n_components_ == 2
+
+
+def _digits(library):
+    """A table of one number and columns of digits that are no numbers, and the same rows with levels that are new."""
+    side = np.arange(120) % 2
+    x = np.random.default_rng(3).normal(size=120) + 9 * side
+    zips, ages = [["01234", "98101", "00501"][ix % 3] for ix in range(120)], [[20, 30, 40, 50][ix % 4] for ix in range(120)]
+    counts = [None if ix % 7 == 0 else 3 * ix for ix in range(120)]
+    if library == "pandas":
+        import pandas
+
+        return pandas.DataFrame(
+            {
+                "x": x,
+                "zip": pandas.Series(zips, dtype="string"),
+                "object": pandas.Series(zips, dtype=object),
+                "age": pandas.Categorical(ages),
+                "half": pandas.Categorical([age / 20 for age in ages]),
+                "flag": pandas.Series([bool(one) for one in side], dtype="boolean"),
+                "count": pandas.array(counts, dtype="Int64"),
+            }
+        )
+    columns = {"x": x, "zip": zips, "object": zips, "age": [str(age) for age in ages], "half": [f"{age / 20:g}" for age in ages], "flag": side == 1, "count": counts}
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(columns).with_columns(polars.col("zip").cast(polars.Categorical), polars.col("half").cast(polars.Categorical))
+    import pyarrow
+
+    table = pyarrow.table(columns)
+    return table.set_column(1, "zip", table.column("zip").dictionary_encode())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_text_of_digits_and_categories_of_numbers_are_levels(library):
+    pytest.importorskip(library)
+    table = _digits(library)
+    model = DirichletProcessMixture().fit(table)
+    saved = model._run.json("model.json")
+    laws = [next(iter(column["law"])) for column in saved["model"]["columns"]]
+    assert laws == ["normal", "categorical", "categorical", "categorical", "categorical", "bernoulli", "normal"]
+    zips = ["01234", "98101", "00501"]
+    assert saved["columns"]["levels"] == [None, zips, zips, ["20", "30", "40", "50"], ["1", "1.5", "2", "2.5"], None, None]
+    assert saved["model"]["columns"][6]["has_missing"]
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
+
+
+def test_levels_are_found_again_under_other_types():
+    pandas = pytest.importorskip("pandas")
+    table = _digits("pandas")
+    model = DirichletProcessMixture().fit(table)
+    # numbers where there were categories of numbers, strings where there were objects, integers where there were booleans
+    other = table.assign(age=table["age"].astype(int), half=table["half"].astype(float), object=table["object"].astype("string"), flag=table["flag"].astype(int))
+    np.testing.assert_array_equal(model.predict(other), model.labels_)
+    # a level that the fit has not seen is a missing cell, whatever it looks like
+    unseen = model.predict_proba(table.assign(zip="1234"))
+    missing = model.predict_proba(table.assign(zip=pandas.Series([None] * len(table), dtype="string")))
+    np.testing.assert_array_equal(unseen, missing)
+
+
+def test_codes_of_a_file_keep_their_zeros(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = _digits("pandas")[["x", "zip"]]
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    model = DirichletProcessMixture().fit(tmp_path / "rows.csv")
+    assert model._run.json("model.json")["columns"]["levels"][1] == ["01234", "98101", "00501"]
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
+    np.testing.assert_array_equal(DirichletProcessMixture().fit(table).labels_, model.labels_)

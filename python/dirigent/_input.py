@@ -135,4 +135,10 @@ def _of_arrow(column: Any) -> Column:
 
 
 def _texts(cells: Iterable[Any], missing: Iterable[bool]) -> list[str | None]:
-    return [None if is_missing else str(cell) for cell, is_missing in zip(cells, missing, strict=True)]
+    return [None if is_missing else _text(cell) for cell, is_missing in zip(cells, missing, strict=True)]
+
+
+def _text(cell: Any) -> str:
+    """A category may be a number: 1 and 1.0 are one level, under the name that a column of numbers has for it in `predict`."""
+    is_whole = isinstance(cell, (float, np.floating)) and float(cell).is_integer()
+    return str(int(cell) if is_whole else cell)

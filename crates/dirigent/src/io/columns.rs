@@ -1,11 +1,12 @@
 //! What the columns of a data set hold, found out while its files are read one after the other.
 //!
-//! The first cell that is not missing decides whether a column holds numbers or text, in whichever file it stands.
+//! The first cell that is not missing decides whether a column holds numbers or text, in whichever file it stands. Columns of codes are found once all files were read.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::InputError;
 
+use super::codes::Digits;
 use super::levels::{Levels, Origin, Problem};
 use super::source;
 
@@ -15,6 +16,8 @@ pub(crate) struct Columns {
     kinds: Vec<ColumnKind>,
     /// Missing cells of each column.
     missing: Vec<u64>,
+    /// What the cells of each column of numbers look like in text.
+    digits: Vec<Digits>,
     first: Option<FirstFile>,
     of_fit: Option<OfFit>,
 }
@@ -88,6 +91,7 @@ impl Columns {
             None => (0..n_columns).map(|_| ColumnKind::Unknown).collect(),
         };
         self.missing = vec![0; n_columns];
+        self.digits = vec![Digits::NONE; n_columns];
         for &ix in text {
             self.kinds[ix] = ColumnKind::Text(Box::new(Levels::new(Origin::Asked)));
         }
@@ -102,6 +106,21 @@ impl Columns {
     /// Whether some column holds text.
     pub(crate) fn has_text(&self) -> bool {
         self.kinds.iter().any(|kind| matches!(kind, ColumnKind::Text(_)))
+    }
+
+    /// Looks at a cell of text that is a number.
+    #[inline]
+    pub(crate) fn add_digits(&mut self, column: usize, cell: &[u8]) {
+        self.digits[column].add(cell);
+    }
+
+    /// The columns of numbers that are codes, each with its width; none if a fit says what columns hold.
+    pub(crate) fn codes(&self) -> Vec<(usize, usize)> {
+        let code = |(column, kind): (usize, &ColumnKind)| {
+            let is_open = self.of_fit.is_none() && matches!(kind, ColumnKind::Number);
+            self.digits[column].width().filter(|_| is_open).map(|width| (column, width))
+        };
+        self.kinds.iter().enumerate().filter_map(code).collect()
     }
 
     /// Counts missing cells.

@@ -1,6 +1,6 @@
 //! `.csv` and `.tsv`: text cells, with or without a header.
 //!
-//! A cell is a number, a text, or missing. A column holds numbers or text, as its first cell says that is not missing.
+//! A cell is a number, a text, or missing. A column holds numbers or text, as its first cell says that is not missing; numbers that are codes become text later.
 
 use std::path::Path;
 
@@ -96,6 +96,7 @@ impl Rows<'_> {
             match number(cell) {
                 Some(number) if number.is_finite() => {
                     *kind = ColumnKind::Number;
+                    self.columns.add_digits(column, cell);
                     return Ok(number);
                 }
                 Some(number) if number.is_infinite() => return Err(self.infinite(record, column, cell).into()),
@@ -153,8 +154,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::io::Truth;
-    use crate::io::test_files::{damaged, open, opens_or_explains, rows};
+    use crate::io::test_files::{Files, damaged, open, opens_or_explains, rows};
+    use crate::io::{DataSet, Truth};
 
     fn named(names: &[&str]) -> Option<Vec<String>> {
         Some(names.iter().map(|name| name.to_string()).collect())
@@ -236,6 +237,32 @@ mod tests {
         let data = open("t.csv", "a,b\n1,5\n2,05\n3,5\n4,NA\n", &selection).unwrap();
         assert_eq!(data.levels(), [None, named(&["5", "05"])]);
         assert_eq!(rows(&data)[..3], [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]);
+    }
+
+    #[test]
+    fn codes_are_levels_and_keep_their_zeros() {
+        let text = "x,zip,n\n1,98101,7\n2,01234,10\n3,,0\n4,98101,7\n";
+        let data = open("t.csv", text, &Selection::default()).unwrap();
+        assert_eq!(data.levels(), [None, named(&["98101", "01234"]), None]);
+        assert_eq!([rows(&data)[0][1], rows(&data)[1][1], rows(&data)[3][1]], [0.0, 1.0, 0.0]);
+        assert!(rows(&data)[2][1].is_nan() && data.missing() == [0, 1, 0]);
+        assert_eq!(rows(&data)[1][2], 10.0);
+    }
+
+    #[test]
+    fn codes_of_several_files_are_levels_of_one_column() {
+        let files = Files::new();
+        let parts = [files.write("a.csv", "zip\n98101\n11111\n"), files.write("b.csv", "zip\n01234\n11111\n")];
+        let data = DataSet::open(&parts, &Selection::default()).unwrap();
+        assert_eq!(data.levels(), [named(&["98101", "11111", "01234"])]);
+        assert_eq!(rows(&data).concat(), [0.0, 1.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn too_many_codes_are_numbers() {
+        let text: String = (0..40).map(|n| format!("{n:04},1\n")).collect();
+        let data = open("t.csv", text, &Selection::default()).unwrap();
+        assert_eq!((data.levels(), rows(&data)[17][0]), ([None, None].as_slice(), 17.0));
     }
 
     #[test]

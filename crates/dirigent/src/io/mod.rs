@@ -5,6 +5,7 @@
 
 mod address;
 mod cells;
+mod codes;
 mod columns;
 mod data_set;
 mod delimited;

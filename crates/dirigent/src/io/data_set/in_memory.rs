@@ -52,7 +52,7 @@ pub enum MemoryRows {
 pub enum MemoryColumn {
     /// Numbers; NaN is a missing cell.
     Numbers(Vec<f64>),
-    /// Text; a missing cell is nothing.
+    /// Text, also if it looks like numbers; a missing cell is nothing.
     Text(Vec<Option<String>>),
 }
 
@@ -292,7 +292,7 @@ fn number(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>, 
 fn level(text: &str, row_ix: usize, column_ix: usize, names: Option<&[String]>, columns: &mut Columns) -> Result<f64> {
     let kind = columns.kind(column_ix);
     if matches!(kind, ColumnKind::Unknown) {
-        *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Found)));
+        *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Declared)));
     }
     let ColumnKind::Text(levels) = kind else {
         let found = source::quoted(text.as_bytes());
@@ -380,6 +380,15 @@ mod tests {
         assert!(
             DataSet::of_memory(&[array], None, &choice).unwrap_err().to_string().contains("`exclude` is for files")
         );
+    }
+
+    #[test]
+    fn text_of_digits_is_text() {
+        for cells in [&["20", "10", "20", "5"][..], &["01234", "98101", "01234", "1"], &["a", "1", "2", "1"]] {
+            let parts = [MemoryRows::Columns([text(cells)].into())];
+            let data = DataSet::of_memory(&parts, None, &Selection::default()).unwrap();
+            assert_eq!(data.levels()[0].as_ref().unwrap().first().map(String::as_str), Some(cells[0]));
+        }
     }
 
     #[test]

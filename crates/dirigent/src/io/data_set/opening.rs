@@ -7,9 +7,11 @@ use crate::error::{InputError, Result};
 use crate::rows::{Cells, Table};
 
 use super::{DataFile, DataSet, is_counts};
-use crate::io::columns::Columns;
+use crate::io::codes;
+use crate::io::columns::{ColumnKind, Columns};
 use crate::io::grid::Grid;
 use crate::io::labels::TruthBuilder;
+use crate::io::levels::{Levels, Origin};
 use crate::io::remote::Found;
 use crate::io::sparse::SparseRows;
 use crate::io::stamps::Stamp;
@@ -104,6 +106,7 @@ impl DataSet {
             check_kind(&parts, &part)?;
             parts.push(part);
         }
+        name_codes(&mut parts, columns);
         let mut data = Self::without_rows(name);
         data.settle(parts, columns, storage)?;
         columns.check_levels()?;
@@ -157,6 +160,35 @@ fn load(
     // what was spilled has no name that anybody could change it by
     let stamp = (format == Format::Npy && loaded.is_mapped()).then(|| Stamp::of(found)).transpose()?;
     Ok(Part { file: DataFile { path: found.name.clone(), format, n_rows, bytes }, loaded, stamp })
+}
+
+/// Columns of codes hold text, unless there are more of them than a column of text may have. Only text tables tell codes from numbers.
+fn name_codes(parts: &mut [Part], columns: &mut Columns) {
+    let is_text = |part: &Part| matches!(part.file.format, Format::Csv | Format::Tsv);
+    if !parts.iter().all(is_text) {
+        return;
+    }
+    for (column, width) in columns.codes() {
+        let mut levels = Levels::new(Origin::Declared);
+        let mut level = |cell: &mut f64| match cell.is_nan() {
+            true => Some(f64::NAN),
+            false => levels.number(&codes::text(*cell, width)),
+        };
+        let named: Option<Vec<f64>> = cells_of(parts, column).map(&mut level).collect();
+        let Some(named) = named.filter(|_| levels.problem("").is_none()) else { continue };
+        cells_of(parts, column).zip(named).for_each(|(cell, level)| *cell = level);
+        *columns.kind(column) = ColumnKind::Text(Box::new(levels));
+    }
+}
+
+/// The cells of a column of text tables.
+fn cells_of(parts: &mut [Part], column: usize) -> impl Iterator<Item = &mut f64> {
+    parts.iter_mut().flat_map(move |part| match &mut part.loaded {
+        Loaded::Table(Table::F64 { n_columns, cells: Cells::Owned(cells) }) => {
+            cells[column..].iter_mut().step_by(*n_columns)
+        }
+        _ => panic!("a text table is in memory, in double precision"),
+    })
 }
 
 fn tables(parts: &[Part]) -> impl Iterator<Item = (&Path, &Table)> {
