@@ -212,7 +212,11 @@ impl Fitted {
             diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
             warnings: serde_json::from_value(part("warnings")).map_err(unreadable)?,
             trace: Vec::new(),
-            component_labels: components.exists().then(|| read_labels(&components)).transpose()?.map(|read| read.labels),
+            component_labels: components
+                .exists()
+                .then(|| read_labels(&components))
+                .transpose()?
+                .map(|read| read.labels),
             tree: Tree::read(path)?,
             draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
             sample: RowSample::read(path, &model.columns, is_counts)?,
