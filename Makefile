@@ -62,7 +62,6 @@ text:
 	@$(PYTHON) scripts/check_text.py
 	@$(PYTHON) scripts/check_paper_to_code.py
 	@$(PYTHON) scripts/check_docs.py
-	@$(PYTHON) scripts/check_examples.py
 
 test-long:
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace

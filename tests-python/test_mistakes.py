@@ -39,14 +39,16 @@ def test_missing_cells_where_a_family_cannot_have_them(heaps):
 
 def test_options_that_make_no_sense(heaps):
     X, _ = heaps
-    assert refusal(X, alpha=-1).startswith("--alpha must be a positive number, got -1")
-    assert "invalid value 'nonsense' for '--method <METHOD>'" in refusal(X, method="nonsense")
-    assert "--workers does not go with --method cgs" in refusal(X, method="cgs", n_workers=2)
-    assert "--point vi needs draws" in refusal(X, point="vi")
-    assert "--latency does not go with this engine" in refusal(X, latency=0.1)
-    assert "--exclude is for files" in refusal(X, exclude=["1"])
-    assert "is more than there are rows" in refusal(X, n_workers=1000)
-    assert "invalid value '-3' for '--seed <N>'" in refusal(X, random_state=-3)
+    assert refusal(X, alpha=-1).startswith("`alpha` must be a positive number, got -1")
+    assert refusal(X, alpha="x") == "`alpha`: expected auto or a number"
+    assert "`method`: unknown variant `nonsense`, expected one of `dirigent`" in refusal(X, method="nonsense")
+    assert "`n_workers` does not go with `method` cgs" in refusal(X, method="cgs", n_workers=2)
+    assert "`point` vi needs draws" in refusal(X, point="vi")
+    assert "`latency` does not go with this engine" in refusal(X, latency=0.1)
+    assert "`exclude` is for files" in refusal(X, exclude=["1"])
+    assert "`n_workers` 1000 is more than there are rows" in refusal(X, n_workers=1000)
+    assert "`random_state`: invalid value: integer `-3`" in refusal(X, random_state=-3)
+    assert "`draws` must be a whole number from 1" in refusal(X, draws=0)
     with pytest.raises(ValueError, match="has 3 labels, but the data has 180 rows"):
         DirichletProcessMixture().fit(X, start=[0, 1, 2])
 

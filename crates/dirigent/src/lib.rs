@@ -1,92 +1,30 @@
-//! Dirichlet-process mixture models on data spread over many workers.
+//! Clustering and density estimation without being told the number of clusters: Dirichlet-process mixtures, on one machine or many.
 //!
-//! Rows come as a [`rows::Shard`], from files ([`io::DataSet`]) or made ([`io::synthetic`]). A [`survey::Survey`] of them and the
-//! user's [`model::ModelOptions`] give a [`model::Model`] with every prior resolved. [`sweep::sampler`] makes the sampler that suits
-//! model and processor, and a [`method::cgs::Chain`] lets it sweep. [`metrics`] compares labellings; [`run_dir`] writes it all down.
-//!
-//! With many workers each shard has a [`node::Worker`]; a [`node::Coordinator`] keeps the ledger of what they contribute
-//! ([`consolidate::Pool`]) and decides which of their components are one. They speak in messages that an engine carries
-//! ([`engine`]); [`method::distributed`] puts them together. [`method::run`] runs any method.
-//!
-//! # From rows in memory to labels
+//! A fit is a value: [`Data`] and [`FitOptions`] in, a [`Fitted`] model out.
 //!
 //! ```
-//! use dirigent::Result;
-//! use dirigent::method::cgs::Observer;
-//! use dirigent::method::distributed::{DistributedOptions, Engine};
-//! use dirigent::method::{self, MethodOptions, default_workers};
-//! use dirigent::model::{Model, ModelOptions};
-//! use dirigent::node::CoordinatorOptions;
-//! use dirigent::posterior::predictive::Predictor;
-//! use dirigent::rows::{Shard, Table};
-//! use dirigent::survey::Survey;
-//! use dirigent::sweep::Kernel;
-//! use dirigent::trace::CycleInfo;
+//! use dirigent::{Data, FitOptions};
 //!
-//! // six rows of two columns: three near the origin, three far away
-//! let cells = vec![0.0, 0.1, 0.2, 0.0, 0.1, 0.2, 9.0, 9.1, 9.2, 9.0, 9.1, 9.2];
-//! let rows = Shard::of_table(Table::from_f64(2, cells));
+//! # let folder = tempfile::tempdir()?;
+//! # let points = folder.path().join("points.csv");
+//! # let rows: String = (0..60).map(|ix| format!("{},{}\n", ix % 7, 40 * (ix % 2) + ix % 5)).collect();
+//! # std::fs::write(&points, format!("x,y\n{rows}"))?;
+//! let data = Data::read(&points)?;
+//! let fitted = dirigent::fit(&data, &FitOptions::default())?;
+//! println!("{} clusters of {} components", fitted.layer().n_clusters(), fitted.n_components());
 //!
-//! // the model: what is left out is chosen from a survey of the rows
-//! let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-//! let model = Model::resolve(&model_options, &Survey::of(&rows))?;
+//! // one cluster, and which components it holds
+//! let coarse = fitted.cut(1)?;
+//! assert_eq!(coarse.members(0).len(), fitted.n_components());
 //!
-//! // the method, here the default one: workers that consolidate, split and merge, on two threads
-//! let options = MethodOptions::Distributed(DistributedOptions {
-//!     coordinator: CoordinatorOptions {
-//!         n_workers: default_workers(rows.n_rows()) as u32,
-//!         model: model_options,
-//!         ..CoordinatorOptions::default()
-//!     },
-//!     engine: Engine::Threads(2),
-//!     ..DistributedOptions::default()
-//! });
-//!
-//! // whoever looks on is told of every cycle
-//! struct Watcher;
-//! impl Observer for Watcher {
-//!     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-//!         println!("cycle {}: K = {}, log-joint {:.1}", info.cycle, info.k, info.log_joint);
-//!         Ok(())
-//!     }
-//! }
-//!
-//! let (outcome, _totals) = method::run(&rows, &model, &options, None, &mut Watcher)?;
-//! assert_eq!(outcome.labels, [0, 0, 0, 1, 1, 1]);
-//!
-//! // and rows that were not there
-//! let mut predictor = Predictor::new(&model, &outcome.components, outcome.alpha, Kernel::best(), 1);
-//! let far_and_near = Shard::of_table(Table::from_f64(2, vec![9.0, 9.0, 0.0, 0.0]));
-//! let labels: Vec<u32> = predictor.predict(&far_and_near).iter().map(|row| row.label).collect();
-//! assert_eq!(labels, [1, 0]);
-//! # Ok::<(), dirigent::Error>(())
+//! let labels = fitted.predict(&data)?;
+//! assert_eq!(labels, fitted.labels());
+//! fitted.save(folder.path().join("run"))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # A chain by hand
-//!
-//! ```
-//! use dirigent::io::synthetic::MixtureLaw;
-//! use dirigent::method::cgs::Chain;
-//! use dirigent::metrics;
-//! use dirigent::model::{Alpha, Model, ModelOptions};
-//! use dirigent::rows::Shard;
-//! use dirigent::survey::Survey;
-//! use dirigent::sweep::{Kernel, sampler};
-//!
-//! let law = MixtureLaw { n_rows: 2000, n_clusters: 5, centre_sd: 40.0, ..MixtureLaw::synthetic() };
-//! let (table, truth) = law.table()?;
-//! let shard = Shard::of_table(table);
-//!
-//! let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(40.0), ..ModelOptions::default() };
-//! let model = Model::resolve(&options, &Survey::of(&shard))?;
-//! let mut chain = Chain::new(&model, sampler(&model, shard, Kernel::best()), Alpha::Auto, 0);
-//! for _cycle in 0..20 {
-//!     chain.step();
-//! }
-//! let agreement = metrics::compare(chain.labels(), &truth);
-//! assert!(agreement.nmi > 0.9, "{agreement:?}");
-//! # Ok::<(), dirigent::Error>(())
-//! ```
+//! [`fit_with`] reports every cycle to an [`Observer`] and can be interrupted; [`fit_into`] writes a run folder with checkpoints while it runs.
+//! `ARCHITECTURE.md` of the repository maps the modules below, which are the parts that the fit is made of.
 pub mod checkpoint;
 mod cholesky;
 pub mod consolidate;
