@@ -16,7 +16,9 @@ use crate::message::Overlap;
 ///
 /// let [a, b, c] = [1, 2, 3].map(|number| ComponentId { epoch: 0, number });
 /// let worker = Overlap { pairs: vec![(0, 1, -2.0), (1, 2, -0.5)], ..Overlap::default() };
-/// let mut entropy = LabelEntropy::of([&worker, &worker].map(|worker| (&[a, b, c][..], worker)), [a, b, c]);
+/// // two workers that say the same, each by the places in its snapshot
+/// let ids = [a, b, c];
+/// let mut entropy = LabelEntropy::of([(&ids[..], &worker); 2], ids);
 /// assert_eq!((entropy.of_pair(b, a), entropy.of_pair(a, c)), (-4.0, 0.0));
 /// // rows that could be in either of two are not less certain beside their union
 /// entropy.join(a, b);
@@ -33,7 +35,8 @@ pub struct LabelEntropy {
 }
 
 impl LabelEntropy {
-    /// Sums what the workers say, in their order, each with the components that it names by their places.
+    /// Sums what the workers say, in their order, each with the components that it names by their
+    /// places.
     pub fn of<'a>(
         workers: impl IntoIterator<Item = (&'a [ComponentId], &'a Overlap)>,
         known: impl IntoIterator<Item = ComponentId>,

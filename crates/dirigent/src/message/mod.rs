@@ -102,8 +102,10 @@ pub struct Push {
     pub overlap: Overlap,
 }
 
-/// How far components overlap on one worker: L of pairs and of halves, sums of log-probabilities over its rows (`sweep/overlaps.rs`). Components are named by
-/// their places in the snapshot that the worker swept against. On the way L is rounded, by at most √|L|/4 + 1/64 nats: less than it varies from sweep to sweep.
+/// How far components overlap on one worker: L of pairs and of halves, sums of log-probabilities
+/// over its rows (`sweep/overlaps.rs`). Components are named by their places in the snapshot that
+/// the worker swept against. On the way L is rounded, by at most √|L|/4 + 1/64 nats: less than it
+/// varies from sweep to sweep.
 ///
 /// ```
 /// use dirigent::message::Overlap;
@@ -114,7 +116,8 @@ pub struct Push {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlap {
-    /// Pairs of components with rows that could be in either, the smaller place first, in order of the larger one.
+    /// Pairs of components with rows that could be in either, the smaller place first, in order of
+    /// the larger one.
     pub pairs: Vec<(u32, u32, f32)>,
     /// Components with halves that rows could be in either of, in order.
     pub halves: Vec<(u32, f32)>,

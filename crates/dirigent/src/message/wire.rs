@@ -324,7 +324,8 @@ fn differences(
 /// How far components overlap.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct OverlapList {
-    /// For each pair of places (low, high) the gap of high (high − 1)/2 + low, which numbers all pairs, to the next number after the pair before.
+    /// For each pair of places (low, high) the gap of high (high − 1)/2 + low, which numbers all
+    /// pairs, to the next number after the pair before.
     pair_gaps: Vec<u64>,
     /// √−L of each, in quarters.
     pair_roots: Vec<u32>,

@@ -116,8 +116,9 @@ pub struct DistributedOptions {
     pub engine: Engine,
     /// Labels to begin with, one a row.
     pub start: Option<Vec<u32>>,
-    /// Whether a run without such labels begins with small cells that are merged, instead of rows that are seated one after another. `None`: if the method
-    /// splits and merges. [`crate::method::run`] makes the start.
+    /// Whether a run without such labels begins with small cells that are merged, instead of rows
+    /// that are seated one after another. `None`: if the method splits and merges.
+    /// [`crate::method::run`] makes the start.
     pub has_fine_start: Option<bool>,
     /// The components of cells, where they have been found already.
     pub components: Option<crate::method::start::Start>,
@@ -219,7 +220,8 @@ impl Pair for Consolidated {
     }
 }
 
-/// If a worker was away when the last cycle was reported, the log-joint of that cycle lacks its rows; the state has them.
+/// If a worker was away when the last cycle was reported, the log-joint of that cycle lacks its
+/// rows; the state has them.
 fn log_joint_of_all_rows(coordinator: &Coordinator, shards: &[Shard], outcome: &Outcome) -> f64 {
     let model = &coordinator.plan().expect("a run that has ended had a plan").model;
     let sum_log_base = shards.iter().map(|shard| reference_sampler(model, shard.clone()).sum_log_base()).sum();

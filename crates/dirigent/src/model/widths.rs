@@ -54,7 +54,8 @@ impl WidthSearch {
         self.at(self.place, &within(parts, labels, survey), survey)
     }
 
-    /// Moves to a better place for a labelling and its components; the prior there, and the log-joint under it and α = 1.
+    /// Moves to a better place for a labelling and its components; the prior there, and the
+    /// log-joint under it and α = 1.
     pub(crate) fn improve(
         &mut self,
         parts: &[Shard],

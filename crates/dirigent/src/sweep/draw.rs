@@ -14,7 +14,8 @@ const BLOCK: usize = 8;
 /// Weights this large are too close to overflow: 2¹⁰⁰.
 const TOO_LARGE: f64 = (1u128 << 100) as f64;
 
-/// Odds to what weighs less would be beyond singles. Such a slot is drawn only by a row that is far from everything.
+/// Odds to what weighs less would be beyond singles. Such a slot is drawn only by a row that is far
+/// from everything.
 const LEAST_WEIGHT: f64 = 1e-30;
 
 /// Beyond 2²⁸ singles are 32 apart: what is computed relative to them may be off by as many nats.
@@ -66,7 +67,8 @@ impl Draw {
         n_others * f64::from(exp::<A>((largest - log_own) as f32))
     }
 
-    /// What was drawn, counted: its probability among all, and how much more the other slots weigh. `own` is the row's slot before.
+    /// What was drawn, counted: its probability among all, and how much more the other slots weigh.
+    /// `own` is the row's slot before.
     #[inline(always)]
     pub(crate) fn count_overlaps<A: Arithmetic>(
         &self,

@@ -3,28 +3,35 @@
 //! Two components that overlap have very many labellings, and their union has one, so a single labelling says too little for keeping them apart. The correction
 //! for a pair is L(A, B) = Σ log q over the rows of either, q the conditional probability of the row's own side among the two. The sweep has both scores at hand.
 //!
-//! −log q is log(1 + odds), so a sum over rows is the logarithm of a product. The sweep multiplies, a vector of slots at a time, and takes no logarithm.
+//! −log q is log(1 + odds), so a sum over rows is the logarithm of a product. The sweep multiplies,
+//! a vector of slots at a time, and takes no logarithm.
 //!
-//! A row that surely stays is not weighed, unless overlaps are counted. Of those rows one of [`SAMPLED`] is counted, with as many times the weight: all of them
-//! have a small −log q, so the sum is hardly less exact. Rows whose weights are at hand are all counted.
+//! A row that surely stays is not weighed, unless overlaps are counted. Of those rows one of
+//! [`SAMPLED`] is counted, with as many times the weight: all of them have a small −log q, so the
+//! sum is hardly less exact. Rows whose weights are at hand are all counted.
 
 use std::f64::consts::LN_2;
 
 use super::kernel::{Arithmetic, LANES, lanes};
 
-/// Slots below this share of a row's own component are not counted, unless others of their vector are.
+/// Slots below this share of a row's own component are not counted, unless others of their vector
+/// are.
 pub(crate) const NEGLIGIBLE: f32 = 1e-3;
 /// One of so many rows that surely stay is counted.
 pub(crate) const SAMPLED: u32 = 8;
-/// Rows whose other components weigh no more than this, by the bound that tells that they stay, are taken as certain: their −log q is below a hundredth.
+/// Rows whose other components weigh no more than this, by the bound that tells that they stay, are
+/// taken as certain: their −log q is below a hundredth.
 const CERTAIN: f64 = 0.02;
 /// Rows whose other components may weigh more than this, by the same bound, are all counted.
 const UNCERTAIN: f64 = 64.0;
-/// Odds count as at most this. A row has such a component with a probability of less than a ten-thousandth.
+/// Odds count as at most this. A row has such a component with a probability of less than a
+/// ten-thousandth.
 const LARGEST_ODDS: f32 = 16_384.0;
-/// Rows that are counted before exponents are taken out of the factors. Each brings two factors of at most 1 + [`LARGEST_ODDS`]: 2¹¹³ in all.
+/// Rows that are counted before exponents are taken out of the factors. Each brings two factors of
+/// at most 1 + [`LARGEST_ODDS`]: 2¹¹³ in all.
 const MOST_ROWS: u32 = 4;
-/// Up to so many vectors of slots each slot has products with all of them; otherwise with those in which it has neighbours.
+/// Up to so many vectors of slots each slot has products with all of them; otherwise with those in
+/// which it has neighbours.
 const FEW_VECTORS: usize = 8;
 
 /// Sums over the rows of the last sweep.
@@ -176,7 +183,8 @@ impl Overlaps {
         self.certainty = Product::default();
     }
 
-    /// How a row is to be counted. `uniform` decides whether it stays; `others` is a bound of the weight of all other components, in units of its own one.
+    /// How a row is to be counted. `uniform` decides whether it stays; `others` is a bound of the
+    /// weight of all other components, in units of its own one.
     #[inline(always)]
     pub(crate) fn count(&self, surely_stays: bool, others: f64, uniform: f64) -> Count {
         const UNIFORMS: f64 = (1u64 << 53) as f64;
@@ -208,13 +216,15 @@ impl Overlaps {
         self.has_all_rows = true;
     }
 
-    /// Whether pairs of a slot are counted: slots that were born in this sweep are not known to others.
+    /// Whether pairs of a slot are counted: slots that were born in this sweep are not known to
+    /// others.
     #[inline(always)]
     pub(crate) fn counts(&self, slot: usize) -> bool {
         slot < self.pairs.len()
     }
 
-    /// A row is in `slot`, which is counted; all slots have these weights in units of the reciprocal of `inverse`. Their total is at most `total` such units.
+    /// A row is in `slot`, which is counted; all slots have these weights in units of the
+    /// reciprocal of `inverse`. Their total is at most `total` such units.
     #[inline(always)]
     pub(crate) fn add_row<A: Arithmetic>(
         &mut self,
@@ -254,7 +264,8 @@ impl Overlaps {
         }
     }
 
-    /// A row is in `slot`, which is counted; another slot weighs `odds` times as much for it. [`Overlaps::add_row`] comes after it.
+    /// A row is in `slot`, which is counted; another slot weighs `odds` times as much for it.
+    /// [`Overlaps::add_row`] comes after it.
     #[inline(always)]
     pub(crate) fn add_pair(&mut self, slot: usize, other: usize, odds: f64) {
         let products = with_vector(&mut self.pairs[slot].list, other / LANES);

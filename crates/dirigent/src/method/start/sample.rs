@@ -97,7 +97,8 @@ impl Sample {
 }
 
 impl Labelling {
-    /// Gives components that were opened in a sweep numbers of their own: parts are swept by themselves and open the same slots.
+    /// Gives components that were opened in a sweep numbers of their own: parts are swept by
+    /// themselves and open the same slots.
     fn tell_births_apart(&mut self) {
         let first = self.components.len() as u32;
         let mut n_opened = 0;
