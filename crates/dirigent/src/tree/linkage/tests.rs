@@ -57,9 +57,8 @@ fn by_all_pairs(sums: &OverlapSums, distances: &mut OnALine) -> Vec<Merge> {
                 } else {
                     Candidate { similarity: -distances.distance(a, b), pair: [a, b] }
                 };
-                let is_better = |(before, overlaps): &(Candidate, bool)| {
-                    (overlap > 0.0, candidate) > (*overlaps, *before)
-                };
+                let is_better =
+                    |(before, overlaps): &(Candidate, bool)| (overlap > 0.0, candidate) > (*overlaps, *before);
                 if best.as_ref().is_none_or(is_better) {
                     best = Some((candidate, overlap > 0.0));
                 }
@@ -139,12 +138,20 @@ fn crumbs_join_before_large_clusters_do() {
 #[test]
 #[ignore = "a measurement"]
 fn how_long_agglomeration_takes() {
-    for (n, reach, label) in [(2000, 1e9, "all overlap"), (2000, 20.0, "near ones overlap"), (20_000, 20.0, "near ones overlap")] {
-        let points: Vec<f64> = (0..n).map(|ix| libm::fmod(f64::from(ix) * 0.618_033_988_75, 1.0) * f64::from(n)).collect();
+    for (n, reach, label) in
+        [(2000, 1e9, "all overlap"), (2000, 20.0, "near ones overlap"), (20_000, 20.0, "near ones overlap")]
+    {
+        let points: Vec<f64> =
+            (0..n).map(|ix| libm::fmod(f64::from(ix) * 0.618_033_988_75, 1.0) * f64::from(n)).collect();
         let weights: Vec<f64> = (0..n).map(|ix| 1.0 + libm::fmod(f64::from(ix) * 0.414, 1.0) * 50.0).collect();
         let sums = sums_on_a_line(&points, &weights, reach);
         let began = std::time::Instant::now();
         let merges = agglomerate(&sums, &mut OnALine::new(&points));
-        println!("{n} components, {label}: {} merges, {} pairs, {:.3} s", merges.len(), sums.pairs().count(), began.elapsed().as_secs_f64());
+        println!(
+            "{n} components, {label}: {} merges, {} pairs, {:.3} s",
+            merges.len(),
+            sums.pairs().count(),
+            began.elapsed().as_secs_f64()
+        );
     }
 }

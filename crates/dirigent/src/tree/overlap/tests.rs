@@ -50,8 +50,8 @@ fn models() -> Vec<(&'static str, Model, Vec<Stats>, Shard)> {
     let gaussian = |covariance| ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
     let of = |family| ModelOptions { family: Some(family), ..ModelOptions::default() };
     let directions = {
-        let (Table::F64(table), labels) = heaps(900, false) else { panic!("doubles") };
-        let rows = table.as_slice().chunks_exact(3);
+        let (Table::F64 { cells, .. }, labels) = heaps(900, false) else { panic!("doubles") };
+        let rows = cells.as_slice().chunks_exact(3);
         let unit = rows.flat_map(|row| {
             let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
             row.iter().map(move |x| x / length)
@@ -116,7 +116,8 @@ fn sums_are_those_of_the_slow_twin() {
 fn many_components_are_summed_as_few_are() {
     let rows: Vec<Vec<(u32, u64)>> =
         (0..50u64).map(|row| (0..6).map(|ix| (ix * 3 + (row % 3) as u32, (row + 1) << (20 + ix))).collect()).collect();
-    let (mut dense, mut sparse) = (Adder::new(18), Adder { pairs: PairSums::Sparse(HashMap::default()), ..Adder::new(18) });
+    let (mut dense, mut sparse) =
+        (Adder::new(18), Adder { pairs: PairSums::Sparse(HashMap::default()), ..Adder::new(18) });
     rows.iter().for_each(|row| dense.add_row(row));
     rows.iter().for_each(|row| sparse.add_row(row));
     assert_eq!(dense.sums(), sparse.sums());
