@@ -1,11 +1,11 @@
 """Scores the tree over components: each set fitted once with the command, then cut; beside methods of scikit-learn.
 
-usage: tree.py DATA RESULTS.csv [--seeds 0,1] [--command target/release/dirigent] [--limit 300] [--only NAME,…] [--skip-others]
+usage: tree.py DATA RESULTS.csv [--seeds 0,1] [--command target/release/dirigent] [--limit 300] [--only NAME,…] [--skip-ours] [--skip-others]
 
 Sets: DATA/batteries (several reference labellings: the best counts; rows labelled 0 are noise and are left out), DATA/small, DATA/fashion_*.npy and the documents of DATA/docword.*.
 ARI of `components`, `layer` (told nothing) and `cut` (told the number of classes of the reference), `cut_share` (the same with a least share of 0.25/K). The others:
-`hdbscan` (defaults) and `hdbscan_1` (min_cluster_size 1 % of the rows), noise of theirs as one more cluster; `kmeans`, `gaussian_mixture` and `ward`, told K. Rows of tables are standardised
-for all of them, as usual; the command gets the rows as they are. Methods that cannot take that many rows or counts are left out. A line of RESULTS.csv that is there already is not made again.
+`hdbscan` (defaults) and `hdbscan_1` (min_cluster_size 1 % of the rows, at least 5), noise of theirs as one more cluster; `kmeans`, `gaussian_mixture` and `ward`, told K. They get the rows of
+DATA/small standardised; the command gets all rows as they are. Methods that cannot take that many rows or counts are left out. A line of RESULTS.csv that is there already is not made again.
 """
 
 import argparse
@@ -38,19 +38,18 @@ def main():
         if options.only and not any(name.startswith(start) for start in options.only.split(",")):
             continue
         for seed in options.seeds.split(","):
-            if (name, seed) in done:
+            line = done.setdefault((name, seed), {"set": name, "seed": seed})
+            needs = (not options.skip_ours and not line.get("cut"), not options.skip_others and not line.get("kmeans") and name not in DOCUMENTS)
+            if not any(needs):
                 continue
             file, rows, truths = load()
-            line = {"set": name, "rows": len(truths[0]), "seed": seed}
-            line |= ours(options, file, rows, truths, seed)
-            first = done.get((name, options.seeds.split(",")[0]))
-            if rows is not None:
-                line["columns"] = rows.shape[1]
-                if first:
-                    line |= {other: first[other] for other in OTHERS}
-                elif not options.skip_others:
-                    line |= others(rows, truths)
-            done[name, seed] = line
+            line |= {"rows": len(truths[0]), "columns": "" if rows is None else rows.shape[1]}
+            if needs[0]:
+                line |= ours(options, file, rows, truths, seed)
+            if needs[1]:
+                # their starts are fixed: one run of them serves all seeds
+                known = next((done[key] for key in done if key[0] == name and done[key].get("kmeans")), None)
+                line |= {other: known.get(other, "") for other in OTHERS} if known else others(rows, truths, name.startswith("small"))
             write(options.results, done.values())
             print(", ".join(f"{key} {value}" for key, value in line.items()), flush=True)
     summarise(done.values())
@@ -65,6 +64,7 @@ def parse():
     parser.add_argument("--limit", type=float, default=300)
     parser.add_argument("--only")
     parser.add_argument("--skip-others", action="store_true")
+    parser.add_argument("--skip-ours", action="store_true")
     return parser.parse_args()
 
 
@@ -128,21 +128,21 @@ def cut(command, folder, clusters, share=None):
     return np.load(f"{folder}/cut.npy")
 
 
-def others(rows, truths):
-    scaled = StandardScaler().fit_transform(rows)
+def others(rows, truths, standardise):
+    scaled = StandardScaler().fit_transform(rows) if standardise else rows
     line = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         many = len(rows) > 30_000 and rows.shape[1] > 10
         if not many:
             line["hdbscan"] = best(truths, [HDBSCAN(copy=True).fit_predict(scaled)] * len(truths))
-            least = max(2, len(rows) // 100)
+            least = max(5, len(rows) // 100)
             line["hdbscan_1"] = best(truths, [HDBSCAN(min_cluster_size=least, copy=True).fit_predict(scaled)] * len(truths))
         found = {name: [] for name in ("kmeans", "gaussian_mixture", "ward")}
         for truth in truths:
             k = len(np.unique(truth[truth > 0]))
-            found["kmeans"].append(KMeans(k, n_init=10, random_state=0).fit_predict(scaled))
-            found["gaussian_mixture"].append(GaussianMixture(k, n_init=1 if many else 5, random_state=0).fit_predict(scaled))
+            found["kmeans"].append(KMeans(k, n_init=1 if len(rows) * k > 1_000_000 else 10, random_state=0).fit_predict(scaled))
+            found["gaussian_mixture"].append(GaussianMixture(k, n_init=1 if len(rows) * k > 200_000 else 5, random_state=0).fit_predict(scaled))
             if len(rows) <= 20_000:
                 found["ward"].append(AgglomerativeClustering(k).fit_predict(scaled))
     return line | {name: best(truths, labels) for name, labels in found.items() if labels}

@@ -10,11 +10,13 @@ use dirigent::posterior::predictive::{Prediction, Predictor};
 use dirigent::rows::Shard;
 use dirigent::run_dir::{FittedModel, NpyWriter, write_file};
 use dirigent::sweep::Kernel;
+use dirigent::tree::{Cut, Tree};
 use dirigent::{InputError, Result};
 use serde::Serialize;
 
-use crate::args::{PredictArgs, PredictOutputArgs};
+use crate::args::{ClustersArg, PredictArgs, PredictOutputArgs};
 use crate::console::{Console, grouped};
+use crate::cut::cut;
 use crate::fit::say_what_is_fetched;
 
 /// Rows that are predicted together.
@@ -29,12 +31,14 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     if let Some(header) = args.header {
         fitted.columns.selection.header = header.library();
     }
+    let cut = args.clusters.map(|clusters| cut_of(args, clusters, fitted.components.len())).transpose()?;
     let console = args.output.console();
     let data = open(&fitted, args, console)?;
     let cores = || available_parallelism().map_or(1, |cores| cores.get());
     let n_threads = args.threads.map_or_else(cores, |threads| threads as usize).min(data.n_rows());
     let mut job = Job {
         predictor: Predictor::new(&fitted.model, &fitted.components, fitted.alpha, Kernel::best(), n_threads),
+        cut,
         rows: data.all_rows(),
         has_probabilities: args.output.proba,
         has_log_density: args.output.log_density,
@@ -49,6 +53,16 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
         Target::Probabilities(path) => job.write_probabilities(&path)?,
     }
     job.tally.report(&args.output, console)
+}
+
+/// The cut of the run's tree, which must be of the same components.
+fn cut_of(args: &PredictArgs, clusters: ClustersArg, n_components: usize) -> Result<Cut> {
+    let tree = Tree::read(&args.run)?;
+    if tree.n_components() != n_components {
+        let problem = format!("tree.json has {} components, model.json {n_components}", tree.n_components());
+        return Err(InputError::in_file(&args.run, problem).hint("the files are of different runs: fit again").into());
+    }
+    cut(&tree, clusters, args.min_share)
 }
 
 /// The rows with the columns of the fit.
@@ -102,6 +116,8 @@ impl Target {
 /// Rows to predict, and what was found of them so far.
 struct Job {
     predictor: Predictor,
+    /// What labels are, if not components.
+    cut: Option<Cut>,
     rows: Shard,
     has_probabilities: bool,
     has_log_density: bool,
@@ -113,22 +129,32 @@ impl Job {
     fn each<E>(&mut self, mut take: impl FnMut(usize, &[Prediction], &[f64]) -> Result<(), E>) -> Result<(), E> {
         let n_rows = self.rows.n_rows();
         let most_rows = MOST_PROBABILITIES / (self.predictor.n_components() + 1);
-        let block = if self.has_probabilities { most_rows.clamp(64, BLOCK) } else { BLOCK };
+        let needs_probabilities = self.has_probabilities || self.cut.is_some();
+        let block = if needs_probabilities { most_rows.clamp(64, BLOCK) } else { BLOCK };
         for first_row in (0..n_rows).step_by(block) {
             let rows = self.rows.part(first_row..(first_row + block).min(n_rows));
-            let (predictions, probabilities) = if self.has_probabilities {
+            let (mut predictions, mut probabilities) = if needs_probabilities {
                 self.predictor.predict_with_probabilities(&rows)
             } else {
                 (self.predictor.predict(&rows), Vec::new())
             };
+            if let Some(cut) = &self.cut {
+                probabilities = of_clusters(cut, &mut predictions, &probabilities);
+            }
             self.tally.add(&predictions);
             take(first_row, &predictions, &probabilities)?;
         }
         Ok(())
     }
 
+    /// The number of clusters that labels are of.
+    fn n_labels(&self) -> usize {
+        self.cut.as_ref().map_or(self.predictor.n_components(), Cut::n_clusters)
+    }
+
     fn write_table(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let (has_log_density, n_components) = (self.has_log_density, self.predictor.n_components());
+        let (has_log_density, has_probabilities) = (self.has_log_density, self.has_probabilities);
+        let n_components = self.n_labels();
         write!(out, "row,label,certainty{}", if has_log_density { ",log_density" } else { "" })?;
         if self.has_probabilities {
             write!(out, ",p_new")?;
@@ -136,6 +162,7 @@ impl Job {
         }
         writeln!(out)?;
         self.each(|first_row, predictions, probabilities| {
+            let probabilities = if has_probabilities { probabilities } else { &[] };
             let mut probabilities = probabilities.chunks_exact(n_components + 1);
             for (ix, Prediction { label, certainty, log_density, .. }) in predictions.iter().enumerate() {
                 write!(out, "{},{label},{certainty}", first_row + ix)?;
@@ -169,10 +196,30 @@ impl Job {
     }
 
     fn write_probabilities(&mut self, path: &Path) -> Result<()> {
-        let mut file = NpyWriter::create(path, &[self.rows.n_rows(), self.predictor.n_components() + 1])?;
+        let mut file = NpyWriter::create(path, &[self.rows.n_rows(), self.n_labels() + 1])?;
         self.each(|_, _, probabilities| file.write(probabilities.iter().copied()))?;
         file.finish()
     }
+}
+
+/// Makes predictions of components such of clusters: a row is in the cluster of its most probable component, and the certainty is that of all components of the
+/// cluster together. Returns the probabilities of the clusters, and of a new one, for each row.
+fn of_clusters(cut: &Cut, predictions: &mut [Prediction], probabilities: &[f64]) -> Vec<f64> {
+    let n_components = cut.clusters().len();
+    let mut all = Vec::with_capacity(predictions.len() * (cut.n_clusters() + 1));
+    for (prediction, probabilities) in predictions.iter_mut().zip(probabilities.chunks_exact(n_components + 1)) {
+        let (new, of_components) = probabilities.split_last().expect("the new component is there");
+        let of_clusters = cut.probabilities(of_components);
+        let total: f64 = of_clusters.iter().sum();
+        prediction.label = cut.clusters()[prediction.label as usize];
+        if total > 0.0 {
+            let certainty = (of_clusters[prediction.label as usize] / total) as f32;
+            prediction.certainty = certainty.clamp(prediction.certainty, 1.0);
+        }
+        all.extend(of_clusters);
+        all.push(*new);
+    }
+    all
 }
 
 /// What there is to say of all rows together.

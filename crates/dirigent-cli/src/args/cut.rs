@@ -58,7 +58,7 @@ impl FromStr for ClustersArg {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
     share.ok_or_else(|| "expected a share of the rows, from 0 to below 1".to_owned())
 }

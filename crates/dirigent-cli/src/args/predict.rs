@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-use super::{HeaderArg, StorageArgs};
+use super::cut::share;
+use super::{ClustersArg, HeaderArg, StorageArgs};
 use crate::console::{Console, Talk};
 
 /// Label rows with the model of a run, rows of the fit or new ones.
@@ -26,6 +27,12 @@ pub(crate) struct PredictArgs {
     /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "auto|yes|no")]
     pub(crate) header: Option<HeaderArg>,
+    /// Cut the tree of the run: a number of clusters, auto or components [default: components]
+    #[arg(long, value_name = "K|auto|components")]
+    pub(crate) clusters: Option<ClustersArg>,
+    /// Keep clusters with a smaller share of the fitted rows with their neighbours [default: 0]
+    #[arg(long, value_name = "S", value_parser = share, requires = "clusters")]
+    pub(crate) min_share: Option<f64>,
     /// The number of threads; it never changes what is predicted [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,

@@ -47,6 +47,7 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
             "run.json",
             "sample.npz",
             "trace.csv",
+            "tree.json",
             "workers.csv",
         ];
         assert_eq!(files, expected);

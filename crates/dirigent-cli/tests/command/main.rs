@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod baselines;
+mod cut;
 mod distributed;
 mod draws;
 mod endings;

@@ -20,6 +20,7 @@ fn the_files_of_a_run_are_whole_and_agree() {
         "run.json",
         "sample.npz",
         "trace.csv",
+        "tree.json",
         "workers.csv",
     ];
     assert_eq!(files, expected);

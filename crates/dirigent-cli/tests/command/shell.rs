@@ -16,7 +16,7 @@ fn there_is_a_manual_page_for_every_command() {
     assert!(place.ok("man").stdout.contains(".TH dirigent 1"));
     place.ok("man --out pages");
     let help = place.ok("--help").stdout;
-    for command in ["fit", "predict", "eval", "draws", "synth", "report", "info", "demo", "completions", "man"] {
+    for command in ["fit", "predict", "cut", "eval", "draws", "synth", "report", "info", "demo", "completions", "man"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         assert!(place.text(&format!("pages/dirigent-{command}.1")).contains("Example"), "{command}");
     }

@@ -50,8 +50,8 @@ fn models() -> Vec<(&'static str, Model, Vec<Stats>, Shard)> {
     let gaussian = |covariance| ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
     let of = |family| ModelOptions { family: Some(family), ..ModelOptions::default() };
     let directions = {
-        let (Table::F64(table), labels) = heaps(900, false) else { panic!("doubles") };
-        let rows = table.as_slice().chunks_exact(3);
+        let (Table::F64 { cells, .. }, labels) = heaps(900, false) else { panic!("doubles") };
+        let rows = cells.as_slice().chunks_exact(3);
         let unit = rows.flat_map(|row| {
             let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
             row.iter().map(move |x| x / length)
