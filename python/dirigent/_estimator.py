@@ -101,7 +101,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def fit(
         self, X: Any, y: object = None, *, start: ArrayLike | None = None, truth: ArrayLike | None = None
     ) -> DirichletProcessMixture:
-        """Fits the model to the rows of X. `start` are labels to begin with, `truth` labels to measure against; y is not looked at.
+        """Fits the model to the rows of X. `start` are labels to begin with, or "fine" or "rows" (see --start); `truth` are labels to measure against.
+        y is not looked at.
 
         Ctrl-C ends the fit within a second or so; the model is then that of the last cycle that was whole, and KeyboardInterrupt is raised.
         """

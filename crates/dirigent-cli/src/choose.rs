@@ -219,7 +219,7 @@ pub(crate) fn method(
         draws_from,
         engine,
         components: None,
-        has_fine_start: args.run.method.splits() && start.is_none(),
+        has_fine_start: false,
         start,
         time_limit,
         moves_per_cycle,

@@ -1,13 +1,13 @@
 //! `dirigent fit`: from options and rows to a run.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use dirigent::interrupt::Interrupt;
 use dirigent::io::amount;
 use dirigent::method::MethodOptions;
-use dirigent::method::cgs::Draws;
+use dirigent::method::cgs::{Draws, Observer};
 use dirigent::method::start::model::{self, ChosenModel};
 use dirigent::model::{Choice, Model, ModelOptions};
 use dirigent::posterior::horizon::Cycles;
@@ -18,7 +18,7 @@ use dirigent::run_dir::{
 use dirigent::sweep::Kernel;
 use dirigent::{InputError, Result};
 
-use crate::args::{CyclesArg, FitArgs, OutputArgs, RunArgs};
+use crate::args::{CyclesArg, EngineArg, FitArgs, OutputArgs, RunArgs, StartArg};
 use crate::choose::{self, Course, OutsideWorkers};
 use crate::embed::Watcher;
 use crate::engines::{Outside, OutsideEngines};
@@ -26,6 +26,7 @@ use crate::input::{Input, Source, labels_of};
 use crate::job::{self, Job};
 use crate::keep::{self, Keeper};
 use crate::point;
+use crate::progress::Progress;
 use crate::resume::{self, Resumed};
 use crate::said::Said;
 use crate::watch::Watch;
@@ -70,7 +71,10 @@ pub(crate) fn fit(
         check_disk(args, input.data.n_rows())?;
     }
     let interrupt = watcher.as_ref().map_or_else(Interrupt::new, |watcher| watcher.interrupt.clone());
-    let fit = Fit::prepare_for(args, &input, outside.as_ref(), &interrupt)?;
+    let mut choosing = Choosing { interrupt, progress: Progress::of_start(console) };
+    let fit = Fit::prepare_for(args, &input, outside.as_ref(), &mut choosing);
+    choosing.progress.finish();
+    let fit = fit?;
     console.say(describe_model(&fit.model, &input.model_options));
     for Choice { name, value, why } in fit.choices.iter().filter(|choice| WORTH_SAYING.contains(&choice.name.as_str()))
     {
@@ -100,6 +104,22 @@ pub(crate) fn check(args: &FitArgs) -> Result<()> {
     Kernel::choose(&args.run.kernel).map(|_| ())
 }
 
+/// Watches the choice of the model, before there is a run.
+struct Choosing {
+    interrupt: Interrupt,
+    progress: Progress,
+}
+
+impl Observer for Choosing {
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    fn on_start(&mut self, text: &str) {
+        self.progress.on_start(text);
+    }
+}
+
 /// A fit that could begin: every prior is resolved.
 pub(crate) struct Fit<'a> {
     args: &'a FitArgs,
@@ -116,7 +136,7 @@ pub(crate) struct Fit<'a> {
 impl<'a> Fit<'a> {
     /// Options that [`check`] lets through, and what they have read.
     pub(crate) fn prepare(args: &'a FitArgs, input: &'a Input) -> Result<Self> {
-        Self::prepare_for(args, input, None, &Interrupt::new())
+        Self::prepare_for(args, input, None, &mut ())
     }
 
     /// The same with workers that another program's engine has.
@@ -124,14 +144,18 @@ impl<'a> Fit<'a> {
         args: &'a FitArgs,
         input: &'a Input,
         outside: Option<&Outside>,
-        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
     ) -> Result<Self> {
         let began = Instant::now();
         let Input { data, rows, model_options, .. } = input;
         let (cycles, draws) = plan_draws(&args.run)?;
         let kernel = Kernel::choose(&args.run.kernel)?;
         check_draws(draws, args.run.chains, data.n_rows())?;
-        let start = labels_of(args.run.start.as_deref(), "--start", data)?;
+        let (start, has_fine_start) = match args.run.start() {
+            StartArg::Fine => (None, true),
+            StartArg::Rows => (None, false),
+            StartArg::Labels(file) => (labels_of(Some(file), "--start", data)?, false),
+        };
         let outside = outside.map(|outside| OutsideWorkers {
             n_workers: outside.n_workers,
             engine: Box::new(|n_workers| outside.engine(input, n_workers)),
@@ -144,16 +168,21 @@ impl<'a> Fit<'a> {
         }
         let shard = rows.all_rows();
         let survey = options.survey(&shard);
+        // a simulation's seconds are virtual
+        let is_timed = args.engine.engine != Some(EngineArg::Simulated);
+        let limit = options.time_limit().filter(|_| is_timed).and_then(|limit| Duration::try_from_secs_f64(limit).ok());
+        let deadline = limit.and_then(|limit| began.checked_add(limit));
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let n_threads = args.run.threads.map_or_else(cores, |threads| threads as usize);
-        let ChosenModel { options: learnt, model, choices, start } =
-            model::choose(&shard, model_options, &survey, kernel, n_threads, interrupt)?;
-        options.set_model(learnt);
-        if let MethodOptions::Distributed(options) = &mut options {
-            options.components = start;
+        let chosen = model::choose(&shard, model_options, &survey, kernel, n_threads, deadline, observer)?;
+        options.set_model(chosen.options.clone());
+        if has_fine_start {
+            options.start_fine(&shard, &chosen, n_threads, deadline, observer)?;
         }
+        let ChosenModel { model, choices, .. } = chosen;
         // the limit is for everything after reading
-        let left = options.time_limit().map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
+        let spent = if is_timed { began.elapsed().as_secs_f64() } else { 0.0 };
+        let left = options.time_limit().map(|limit| (limit - spent).max(0.0));
         let options = options.for_chain(0, left);
         Ok(Self { args, input, shard, as_read: data.all_rows(), model, choices, options, kernel })
     }

@@ -136,6 +136,10 @@ impl Observer for Recorder<'_> {
         self.progress.say(text);
     }
 
+    fn on_start(&mut self, text: &str) {
+        self.progress.on_start(text);
+    }
+
     fn wants_checkpoint(&mut self) -> bool {
         self.keeper.is_due()
     }

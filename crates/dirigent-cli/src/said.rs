@@ -10,7 +10,7 @@ use dirigent::io::is_address;
 use dirigent::{InputError, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{Cli, Command as Commands, FitArgs};
+use crate::args::{Cli, Command as Commands, FitArgs, StartArg};
 
 /// The values of each option that was given, by its name in the code; none for a switch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -109,7 +109,9 @@ fn is_of_command(arg: &Arg) -> bool {
 
 /// A value as it can be said again from any folder.
 fn text_of(arg: &Arg, raw: &OsStr) -> String {
-    let is_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id() && !is_address(Path::new(raw));
+    let is_name = arg.get_id() == "start" && StartArg::is_name(raw);
+    let has_path = arg.get_value_parser().type_id() == value_parser!(PathBuf).type_id();
+    let is_path = has_path && !is_name && !is_address(Path::new(raw));
     let absolute = is_path.then(|| std::path::absolute(Path::new(raw)).ok()).flatten();
     absolute.map_or_else(|| raw.to_string_lossy().into_owned(), |path| path.to_string_lossy().into_owned())
 }

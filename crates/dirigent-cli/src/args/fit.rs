@@ -1,6 +1,7 @@
 //! The options of `dirigent fit`.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
 use dirigent::method::distributed::DrawsFrom;
@@ -136,9 +137,9 @@ pub(crate) struct RunArgs {
     /// End after so many seconds, at the border of a cycle; a simulation's seconds are virtual
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
-    /// Labels to begin with, one a row: .npy, or a text file [default: the first cycle seats the rows one after another]
-    #[arg(long, value_name = "LABELS")]
-    pub(crate) start: Option<PathBuf>,
+    /// Begin with small cells that are merged, with rows seated one by one, or with labels from a file [default: fine with splits, else rows]
+    #[arg(long, value_name = "fine|rows|LABELS")]
+    start: Option<PathBuf>,
     /// The seed of everything random: the same seed gives the same labels, but for async schedules, time limits and other kernels
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
@@ -241,7 +242,35 @@ enum PointArg {
     Best,
 }
 
+/// What a run begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StartArg<'a> {
+    /// The components of small cells.
+    Fine,
+    /// Rows, seated one after another.
+    Rows,
+    /// The labels in a file.
+    Labels(&'a Path),
+}
+
+impl StartArg<'_> {
+    /// Whether a value of `--start` is a name and not a file.
+    pub(crate) fn is_name(value: &OsStr) -> bool {
+        value == "fine" || value == "rows"
+    }
+}
+
 impl RunArgs {
+    pub(crate) fn start(&self) -> StartArg<'_> {
+        match &self.start {
+            None if self.method.splits() => StartArg::Fine,
+            None => StartArg::Rows,
+            Some(name) if name.as_os_str() == "fine" => StartArg::Fine,
+            Some(name) if name.as_os_str() == "rows" => StartArg::Rows,
+            Some(file) => StartArg::Labels(file),
+        }
+    }
+
     pub(crate) fn point(&self) -> Point {
         match self.point {
             PointArg::Argmax => Point::Argmax,

@@ -22,7 +22,7 @@ pub(crate) use self::checkpoints::CheckpointArgs;
 use self::checkpoints::seconds;
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::{EngineArg, EngineArgs};
-pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs};
+pub(crate) use self::fit::{CyclesArg, DrawsFromArg, FitArgs, RunArgs, StartArg};
 pub(crate) use self::method::{MethodArgs, SwitchArg};
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;

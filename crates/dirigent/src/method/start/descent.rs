@@ -8,10 +8,9 @@ use super::Search;
 use super::sample::{Labelling, Sample};
 use crate::consolidate::merges::{Limit, merge_best};
 use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::family::log_joint;
 use crate::model::{Model, ModelOptions, WidthSearch};
-use crate::sweep::reference_sampler;
 
 /// Sweeps at each level; the first lets rows settle, the last one is estimated.
 const SWEEPS: u64 = 2;
@@ -35,26 +34,30 @@ impl Level {
 }
 
 /// Goes down from cells. The prior follows `widths` from level to level.
-pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, search: &Search<'_>) -> Result<Level> {
+pub(super) fn descend(
+    sample: &Sample,
+    cells: &[u32],
+    mut widths: WidthSearch,
+    search: &mut Search<'_>,
+) -> Result<Level> {
     let survey = search.survey;
-    let mut options = widths.options(&sample.parts, &split(cells, sample), survey);
+    let mut options = widths.options(&sample.parts, &sample.split(cells), survey);
     let mut model = Model::resolve(&options, survey)?;
     let mut labelling = sample.label(cells, &model);
     let mut best: Option<Level> = None;
     let (mut number, mut n_left) = (0, usize::MAX);
-    loop {
-        if search.interrupt.is_raised() {
-            return Err(Error::Interrupted);
-        }
+    for level in 1.. {
+        let n_components = labelling.components.iter().filter(|stats| stats.count > 0).count();
+        search.observer.on_start(&format!("{n_components} components, level {level}"));
         let mut entropy = LabelEntropy::default();
         for _ in 0..SWEEPS {
             number += 1;
             entropy = sample.sweep(&mut labelling, &model, number, search.seed);
+            sample.check_interrupt()?;
         }
         options = widths.improve(&sample.parts, &labelling.labels, &labelling.components, survey)?;
         model = Model::resolve(&options, survey)?;
-        let log_base: f64 =
-            sample.parts.iter().map(|part| reference_sampler(&model, part.clone()).sum_log_base()).sum();
+        let log_base = widths.log_base(&sample.parts, &model);
         let live = labelling.components.iter().filter(|stats| stats.count > 0);
         let log_evidence = log_joint(model.conjugate(), live.clone(), 1.0, log_base) - entropy.log_certainty();
         let k = live.count();
@@ -66,23 +69,14 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, s
                 log_evidence,
             });
         }
-        if n_left.min(k) <= 1 {
-            return Ok(best.expect("there was a level"));
+        if n_left.min(k) <= 1 || search.is_time_over() {
+            break;
         }
         // a sweep may open a component all the same; the way down is no longer for it
         n_left = n_left.min(k) - n_left.min(k).div_ceil(PART);
         merge(&mut labelling, entropy, k - n_left, &model);
     }
-}
-
-fn split(cells: &[u32], sample: &Sample) -> Vec<Vec<u32>> {
-    let mut first = 0;
-    let of_part = |part: &crate::rows::Shard| {
-        let cells = cells[first..first + part.n_rows()].to_vec();
-        first += part.n_rows();
-        cells
-    };
-    sample.parts.iter().map(of_part).collect()
+    Ok(best.expect("there was a level"))
 }
 
 /// Merges so many pairs, those that gain most or lose least.
