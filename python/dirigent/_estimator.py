@@ -100,7 +100,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def fit(
         self, X: Any, y: object = None, *, start: ArrayLike | None = None, truth: ArrayLike | None = None
     ) -> DirichletProcessMixture:
-        """Fits the model to the rows of X. `start` are labels to begin with, `truth` labels to measure against; y is not looked at.
+        """Fits the model to the rows of X. `start` are labels to begin with, or "fine" or "rows" (see --start); `truth` are labels to measure against.
+        y is not looked at.
 
         Ctrl-C ends the fit within a second or so; the model is then that of the last cycle that was whole, and KeyboardInterrupt is raised.
         """
@@ -141,17 +142,18 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 progress.on_cycle(cycle)
             return None if self.callback is None else self.callback(cycle)
 
-        labels = {"start": start, "truth": truth}
+        name = start if isinstance(start, str) and start in ("fine", "rows") else None
+        labels = {"start_labels": None if name else start, "truth": truth}
         files = {name: os.fspath(given) for name, given in labels.items() if isinstance(given, (str, os.PathLike))}
         arrays = {name: _label_numbers(given) for name, given in labels.items() if name not in files}
         watched = progress is not None or self.callback is not None
         try:
             interruption = _core.fit(
-                fit_options(parameters),
+                fit_options(parameters, start=name),
                 data_options(parameters, **files),
                 rows,
                 (folder.path, self.force),
-                arrays.get("start"),
+                arrays.get("start_labels"),
                 arrays.get("truth"),
                 on_cycle if watched else None,
                 ENGINES,

@@ -27,12 +27,13 @@ GROUPS = {
 OF_FILES = ["columns", "exclude", "label_column", "header"]
 
 
-def fit_options(parameters: Mapping[str, Any]) -> str:
+def fit_options(parameters: Mapping[str, Any], start: str | None = None) -> str:
     """The options of a fit, as JSON. What is None or "auto" is left out: then it is chosen from the data."""
     options: dict[str, Any] = {group: _given(parameters, names) for group, names in GROUPS.items()}
     for group in ("method", "engine"):
         if parameters[group] is not None:
             options[group]["name"] = parameters[group]
+    options["run"]["start"] = start
     if options["model"].get("gamma") == "learn":
         options["model"] |= {"gamma": None, "learn_gamma": True}
     return json.dumps(options, default=_plain)

@@ -139,6 +139,7 @@ fn given(args: &FitArgs, matches: &ArgMatches) -> Vec<GivenOption> {
     let value = |arg: &Arg| {
         let name = match arg.get_id().as_str() {
             "data" => "paths",
+            "start" if data.start_labels.is_some() => "start_labels",
             "gamma" if options.model.learns_smoothing => "learn_gamma",
             name => name,
         };

@@ -1,6 +1,7 @@
 //! How far a run is: a bar on a terminal, plain lines elsewhere.
 
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use dirigent::posterior::horizon::Cycles;
 use dirigent::trace::CycleInfo;
@@ -14,15 +15,31 @@ pub(crate) struct Progress {
     console: Console,
     bar: Option<ProgressBar>,
     n_chains: u16,
+    /// When a plain line about the start was last printed.
+    last_line: Cell<Instant>,
 }
+
+/// Time between two plain lines about the start.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 impl Progress {
     pub(crate) fn new(console: Console, cycles: Cycles, n_chains: u16) -> Self {
         let bar = console.draws_bar().then(|| match cycles {
             Cycles::Fixed(cycles) => bar(cycles),
-            Cycles::Auto { .. } => spinner(),
+            Cycles::Auto { .. } => spinner("{spinner} cycle {pos} {msg}"),
         });
-        Self { console, bar, n_chains }
+        Self { console, bar, n_chains, last_line: Cell::new(Instant::now()) }
+    }
+
+    /// What the search for a start is doing. Without a bar at most a line per second is printed, so that short fits stay silent.
+    pub(crate) fn on_start(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("start: {text}"));
+            bar.tick();
+        } else if self.console.talk == Talk::Verbose || self.last_line.get().elapsed() >= BETWEEN_LINES {
+            self.last_line.set(Instant::now());
+            self.console.say(format_args!("start: {text}"));
+        }
     }
 
     /// A cycle has ended.
@@ -72,8 +89,8 @@ fn bar(cycles: u64) -> ProgressBar {
 }
 
 /// For a run whose end is not known.
-fn spinner() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} cycle {pos} {msg}").expect("a valid template");
+fn spinner(template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("a valid template");
     let bar = ProgressBar::new_spinner().with_style(style);
     bar.tick();
     bar
@@ -128,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_line_says_where_the_run_stands() {
-        let progress = Progress { console: Console::default(), bar: None, n_chains: 1 };
+        let progress =
+            Progress { console: Console::default(), bar: None, n_chains: 1, last_line: Cell::new(Instant::now()) };
         let info = CycleInfo {
             cycle: 10,
             seconds: 20.0,

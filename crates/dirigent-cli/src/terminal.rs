@@ -82,6 +82,10 @@ impl Observer for Terminal<'_> {
         Ok(())
     }
 
+    fn on_start(&mut self, text: &str) {
+        self.progress.on_start(text);
+    }
+
     fn on_notice(&mut self, text: &str) {
         self.progress.say(&as_typed(text));
     }

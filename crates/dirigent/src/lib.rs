@@ -58,7 +58,7 @@ pub mod tree;
 pub use error::{Error, InputError, Result};
 pub use fit::{
     Data, DataOptions, EngineName, EngineOptions, FitOptions, Fitted, MethodName, MethodOptions, RunFolder, RunOptions,
-    fit, fit_into, fit_with,
+    StartName, fit, fit_into, fit_with,
 };
 pub use method::cgs::Observer;
 pub use tree::{Cut, Tree};

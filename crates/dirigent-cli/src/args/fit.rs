@@ -8,7 +8,7 @@ use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName
 use dirigent::run_dir::Point;
 use dirigent::sweep::Kernel;
 use dirigent::transform::TransformOptions;
-use dirigent::{DataOptions, FitOptions, RunOptions};
+use dirigent::{DataOptions, FitOptions, RunOptions, StartName};
 
 use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, StorageArgs};
 
@@ -80,6 +80,7 @@ impl FitArgs {
         };
         let run = RunOptions {
             seed: run.seed,
+            start: run.start_name(),
             cycles,
             max_cycles: run.max_cycles,
             time_limit: run.time_limit,
@@ -103,7 +104,7 @@ impl FitArgs {
             label_column: selection.label_column,
             header: selection.header,
             truth: self.truth.clone(),
-            start: self.run.start.clone(),
+            start_labels: self.run.start.clone().filter(|_| self.run.start_name().is_none()),
             vocab: self.vocab.clone(),
             cache_dir: storage.cache_dir,
             spill: storage.spill,
@@ -177,9 +178,9 @@ pub(crate) struct RunArgs {
     /// End after so many seconds, at the border of a cycle; a simulation's seconds are virtual
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
-    /// Labels to begin with, one a row: .npy, or a text file [default: the first cycle seats the rows one after another]
-    #[arg(long, value_name = "LABELS")]
-    pub(crate) start: Option<PathBuf>,
+    /// Begin with small cells that are merged, with rows seated one by one, or with labels from a file [default: fine with splits, else rows]
+    #[arg(long, value_name = "fine|rows|LABELS")]
+    start: Option<PathBuf>,
     /// The seed of everything random: the same seed gives the same labels, but for async schedules, time limits and other kernels
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
@@ -283,6 +284,15 @@ enum PointArg {
 }
 
 impl RunArgs {
+    /// The name of a start, if it is no file of labels.
+    fn start_name(&self) -> Option<StartName> {
+        match self.start.as_ref()?.to_str() {
+            Some("fine") => Some(StartName::Fine),
+            Some("rows") => Some(StartName::Rows),
+            _ => None,
+        }
+    }
+
     pub(crate) fn point(&self) -> Point {
         match self.point {
             PointArg::Argmax => Point::Argmax,

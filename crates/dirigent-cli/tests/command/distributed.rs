@@ -262,6 +262,26 @@ fn a_run_may_start_from_labels() {
 }
 
 #[test]
+fn every_method_may_start_from_cells_or_from_rows() {
+    let place = place();
+    let k = |out: &str| numbers(&place, &format!("{out}/trace.csv"), "k")[0];
+    let fit = "fit made/data.npy --sigma 1 --sigma0 40 --cycles 1";
+    for method in ["dirigent", "prog", "async", "cgs", "slicemr", "subc", "av"] {
+        for start in ["fine", "rows"] {
+            place.ok(&format!("{fit} --method {method} --start {start} --out {method}-{start}"));
+        }
+        place.ok(&format!("{fit} --method {method} --out {method}"));
+        let usual = if method == "dirigent" { "fine" } else { "rows" };
+        let same = format!("{method}-{usual}");
+        if method != "async" {
+            assert_eq!(k(method), k(&same), "{method}");
+        }
+        let fine = k(&format!("{method}-fine"));
+        assert!((9.0..=30.0).contains(&fine), "{method}: {fine} components of 10 clusters");
+    }
+}
+
+#[test]
 fn draws_of_a_distributed_run_are_states_of_all_rows() {
     let place = place();
     place.ok(&format!("{FIT} --method prog --draws 3 --thin 2 --out run"));

@@ -171,7 +171,7 @@ impl Data {
         let set = with_vocabulary(&options, set)?;
         let truth = labels_of(options.truth.as_deref(), "truth", &set)?;
         let truth = truth.or_else(|| set.truth().map(|truth| truth.labels.clone()));
-        let start = labels_of(options.start.as_deref(), "start", &set)?;
+        let start = labels_of(options.start_labels.as_deref(), "start", &set)?;
         Ok(Self { options, memory, selection, set, truth, start })
     }
 

@@ -100,7 +100,7 @@ pub(super) fn method(
         draws_from: method.draws_from(),
         engine,
         components: None,
-        has_fine_start: Some(method.splits() && start.is_none()),
+        has_fine_start: Some(false),
         start,
         time_limit,
         moves_per_cycle: method.split_merge,

@@ -27,7 +27,9 @@ mod stored;
 
 pub use data::Data;
 pub use fitted::Fitted;
-pub use options::{DataOptions, EngineName, EngineOptions, FitOptions, MethodName, MethodOptions, RunOptions};
+pub use options::{
+    DataOptions, EngineName, EngineOptions, FitOptions, MethodName, MethodOptions, RunOptions, StartName,
+};
 pub use outside::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
 #[doc(hidden)]
 pub use prepare::{Input, Prepared, grouped};

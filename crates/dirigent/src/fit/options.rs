@@ -151,12 +151,25 @@ pub struct EngineOptions {
     pub checkpoint_dir: Option<PathBuf>,
 }
 
+/// What a run starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StartName {
+    /// Small cells that are merged.
+    Fine,
+    /// Rows that are seated one after another, as in the paper.
+    Rows,
+}
+
 /// How long a fit runs, and what it keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunOptions {
     /// The seed of everything random.
     pub seed: u64,
+    /// What the run starts from if there are no labels to start from; by default fine with splits, rows without.
+    pub start: Option<StartName>,
     /// How often every row is visited; `None` (`"auto"`): until nothing useful changes any more.
     #[serde(with = "super::auto_or")]
     pub cycles: Option<u64>,
@@ -178,6 +191,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             seed: 0,
+            start: None,
             cycles: None,
             max_cycles: None,
             time_limit: None,
@@ -217,7 +231,7 @@ pub struct DataOptions {
     /// A file of known classes to compare with.
     pub truth: Option<PathBuf>,
     /// A file of labels to start from.
-    pub start: Option<PathBuf>,
+    pub start_labels: Option<PathBuf>,
     /// A file with the words behind the columns of word counts.
     pub vocab: Option<PathBuf>,
     /// The folder for fetched objects and for tables larger than the memory.
@@ -232,6 +246,11 @@ impl FitOptions {
     /// Reads options from JSON. An error names the option.
     pub fn from_json(json: &str) -> crate::Result<Self> {
         super::json::read(json)
+    }
+
+    /// Whether a run without labels starts from small cells.
+    pub(super) fn has_fine_start(&self) -> bool {
+        self.run.start.map_or(self.method.splits(), |start| start == StartName::Fine)
     }
 
     /// The columns that must be read as text because the user wants them categorical.
@@ -267,7 +286,7 @@ impl DataOptions {
         Self {
             paths: self.paths.iter().map(absolute).collect(),
             truth: self.truth.as_ref().map(absolute),
-            start: self.start.as_ref().map(absolute),
+            start_labels: self.start_labels.as_ref().map(absolute),
             vocab: self.vocab.as_ref().map(absolute),
             cache_dir: self.cache_dir.as_ref().map(absolute),
             ..self.clone()

@@ -1,9 +1,9 @@
 //! From data and options to a fit that can begin: rows transformed, model chosen, method set up.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::lower::{self, OutsideWorkers};
-use super::options::MethodName;
+use super::options::{EngineName, MethodName};
 use super::outside::Outside;
 use super::{Data, FitOptions};
 use crate::error::{InputError, Result};
@@ -90,21 +90,31 @@ impl<'a> Prepared<'a> {
             n_workers: outside.n_workers,
             engine: Box::new(|n_workers| outside.engine(input, n_workers)),
         });
+        if data.start().is_some() && options.run.start.is_some() {
+            let problem = "`start` does not go with labels to start from";
+            return Err(InputError::new(problem).hint("leave one of them out").into());
+        }
         let start = data.start().map(<[u32]>::to_vec);
+        let has_fine_start = start.is_none() && options.has_fine_start();
         let mut setup = lower::method(options, model_options, start, data.n_rows(), outside.as_ref())?;
         let kernel = options.method.kernel.unwrap_or_else(Kernel::best);
         let shard = rows.all_rows();
         let survey = setup.survey(&shard);
         let n_threads = lower::n_threads(&options.engine);
-        let ChosenModel { options: learned, model, choices, start } =
-            model::choose(&shard, model_options, &survey, kernel, n_threads, &observer.interrupt())?;
-        setup.set_model(learned);
-        if let MethodSetup::Distributed(distributed) = &mut setup {
-            distributed.components = start;
+        // a simulation's seconds are virtual
+        let is_timed = options.engine.name != EngineName::Simulated;
+        let limit = setup.time_limit().filter(|_| is_timed).and_then(|limit| Duration::try_from_secs_f64(limit).ok());
+        let deadline = limit.and_then(|limit| began.checked_add(limit));
+        let chosen = model::choose(&shard, model_options, &survey, kernel, n_threads, deadline, observer)?;
+        setup.set_model(chosen.options.clone());
+        if has_fine_start {
+            setup.start_fine(&shard, &chosen, n_threads, deadline, observer)?;
         }
+        let ChosenModel { model, choices, .. } = chosen;
         let used = lower::as_used(options, &setup, kernel);
         // the limit is for everything after reading
-        let left = setup.time_limit().map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
+        let spent = if is_timed { began.elapsed().as_secs_f64() } else { 0.0 };
+        let left = setup.time_limit().map(|limit| (limit - spent).max(0.0));
         let setup = setup.for_chain(0, left);
         observer.on_model(&model, model_options, &choices);
         Ok(Self { input, options, shard, as_read: data.set().all_rows(), model, choices, setup, kernel, used })

@@ -138,6 +138,10 @@ impl Observer for Recorder<'_> {
         self.observer.interrupt()
     }
 
+    fn on_start(&mut self, text: &str) {
+        self.observer.on_start(text);
+    }
+
     fn on_notice(&mut self, text: &str) {
         self.observer.on_notice(text);
     }

@@ -187,6 +187,8 @@ pub trait Observer {
     }
     /// Something that whoever waits may want to know, such as a worker that was lost.
     fn on_notice(&mut self, _text: &str) {}
+    /// What the search for a start is doing, before each of its levels.
+    fn on_start(&mut self, _text: &str) {}
     /// Whether there is a state to go on from, so that nothing need be found to begin with.
     fn has_begun(&self) -> bool {
         false

@@ -297,6 +297,10 @@ impl Observer for Listener<'_> {
         self.observer.on_notice(text);
     }
 
+    fn on_start(&mut self, text: &str) {
+        self.observer.on_start(text);
+    }
+
     fn has_begun(&self) -> bool {
         self.saved.as_ref().is_some_and(Saved::has_begun)
     }

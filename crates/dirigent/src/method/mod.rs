@@ -31,17 +31,19 @@ use self::cgs::{CgsOptions, Draws, Observer, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
 use self::start::Search;
+use self::start::model::ChosenModel;
 use crate::checkpoint::Stage;
 use crate::engine::RunTotals;
 use crate::error::{Error, Result};
 use crate::halves::Half;
 use crate::model::{Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
+use crate::posterior::point::numbered_by_size;
 use crate::rng::Seed;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
 use crate::sweep::Kernel;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A method with all it needs to run.
 ///
@@ -150,6 +152,36 @@ impl MethodOptions {
         }
     }
 
+    /// Lets runs begin with the components of small cells, which may have been found already. Methods without a coordinator's ledger get labels here, the same for all chains;
+    /// the others find them as each chain begins.
+    pub fn start_fine(
+        &mut self,
+        rows: &Shard,
+        chosen: &ChosenModel,
+        n_threads: usize,
+        deadline: Option<Instant>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if let Self::Distributed(options) = self {
+            (options.has_fine_start, options.components) = (Some(true), chosen.start.clone());
+            return Ok(());
+        }
+        let (shards, kernel, seed) = (self.shards(rows), self.kernel(), Seed::new(self.seed()));
+        let survey = Survey::of_all(&shards);
+        let mut search = Search { rows, survey: &survey, seed, kernel, n_threads, deadline, observer };
+        let labels = search.labels(&shards, &chosen.model, &chosen.options, chosen.start.as_ref())?;
+        // a component of the sample may have no rows in the end
+        let labels = Some(numbered_by_size(&labels).0);
+        match self {
+            Self::Cgs(options) => options.start = labels,
+            Self::Distributed(options) => options.start = labels,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
+                options.start = labels
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a run keeps checkpoints and can go on from them. A simulation cannot: its clock and its network would have to be put away, too.
     pub fn keeps_checkpoints(&self) -> bool {
         let engine = match self {
@@ -238,7 +270,7 @@ fn with_fine_start(
     model: &Model,
     distributed: &DistributedOptions,
     options: &MethodOptions,
-    observer: &dyn Observer,
+    observer: &mut dyn Observer,
 ) -> Result<Option<DistributedOptions>> {
     if !distributed.has_fine_start.unwrap_or(distributed.coordinator.splits) || distributed.start.is_some() {
         return Ok(None);
@@ -252,17 +284,20 @@ fn with_fine_start(
     };
     let (kernel, shards, began) = (options.kernel(), options.shards(rows), Instant::now());
     let seed = Seed { seed: options.seed(), chain: distributed.coordinator.chain };
-    let start = match &distributed.components {
-        Some(start) if seed.chain == 0 => start.clone(),
-        _ => {
-            let survey = Survey::of_all(&shards);
-            let search = Search { rows, survey: &survey, seed, kernel, n_threads, interrupt: &observer.interrupt() };
-            search.start(&distributed.coordinator.model)?
-        }
-    };
-    let labels = start.labels(&shards, model, kernel, n_threads);
-    let time_limit = distributed.time_limit.map(|limit| (limit - began.elapsed().as_secs_f64()).max(0.0));
+    let (survey, found) = (Survey::of_all(&shards), distributed.components.as_ref().filter(|_| seed.chain == 0));
+    // a simulation's seconds are virtual
+    let is_timed = !matches!(distributed.engine, Engine::Simulated(_));
+    let deadline = distributed.time_limit.filter(|_| is_timed).and_then(|limit| after(began, limit));
+    let mut search = Search { rows, survey: &survey, seed, kernel, n_threads, deadline, observer };
+    let labels = search.labels(&shards, model, &distributed.coordinator.model, found)?;
+    let spent = if is_timed { began.elapsed().as_secs_f64() } else { 0.0 };
+    let time_limit = distributed.time_limit.map(|limit| (limit - spent).max(0.0));
     Ok(Some(DistributedOptions { start: Some(labels), time_limit, ..distributed.clone() }))
+}
+
+/// So many seconds later, unless that is beyond what a clock can tell.
+fn after(began: Instant, seconds: f64) -> Option<Instant> {
+    Duration::try_from_secs_f64(seconds).ok().and_then(|time| began.checked_add(time))
 }
 
 /// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. The first four keep the cores of

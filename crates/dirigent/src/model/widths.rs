@@ -41,17 +41,30 @@ pub(crate) struct WidthSearch {
     usual: Model,
     is_open: bool,
     place: Place,
+    /// Σ log h(x) over the rows, if it is known and the same for all widths.
+    log_base: Option<f64>,
 }
 
 impl WidthSearch {
     pub(crate) fn new(asked: &ModelOptions, usual: &Model) -> Self {
         let is_open = priors::is_width_open(usual, asked);
-        Self { asked: asked.clone(), usual: usual.clone(), is_open, place: Place::default() }
+        Self { asked: asked.clone(), usual: usual.clone(), is_open, place: Place::default(), log_base: None }
     }
 
     /// The prior for a labelling, as sure as the search has it.
     pub(crate) fn options(&self, parts: &[Shard], labels: &[Vec<u32>], survey: &Survey) -> ModelOptions {
         self.at(self.place, &within(parts, labels, survey), survey)
+    }
+
+    /// Σ log h(x) under a model of this search. Only σ and τ have a part in it; otherwise it is summed once.
+    fn log_base(&mut self, parts: &[Shard], model: &Model) -> f64 {
+        let sum = || parts.iter().map(|part| reference_sampler(model, part.clone()).sum_log_base()).sum();
+        match model {
+            Model::GaussianFixed(_) | Model::VonMisesFisher(_) => sum(),
+            Model::GaussianFull(_) | Model::Columns(_) | Model::Multinomial(_) => {
+                *self.log_base.get_or_insert_with(sum)
+            }
+        }
     }
 
     /// Moves to a better place for a labelling and its components; the prior there, and the
@@ -65,17 +78,17 @@ impl WidthSearch {
     ) -> Result<(ModelOptions, f64)> {
         let shares = if self.is_open { within(parts, labels, survey) } else { Vec::new() };
         let live: Vec<&Stats> = components.iter().filter(|stats| stats.count > 0).collect();
-        let log_joint_at = |place: Place| -> Result<f64> {
-            let model = Model::resolve(&self.at(place, &shares, survey), survey)?;
-            let log_base = parts.iter().map(|part| reference_sampler(&model, part.clone()).sum_log_base()).sum();
+        let log_joint_at = |search: &mut Self, place: Place| -> Result<f64> {
+            let model = Model::resolve(&search.at(place, &shares, survey), survey)?;
+            let log_base = search.log_base(parts, &model);
             Ok(log_joint(model.conjugate(), live.iter().copied(), 1.0, log_base))
         };
-        let (mut place, mut highest) = (self.place, log_joint_at(self.place)?);
+        let (mut place, mut highest) = (self.place, log_joint_at(self, self.place)?);
         let n_steps = if self.is_open { STEPS } else { 0 };
         for _ in 0..n_steps {
             let before = place;
             for neighbour in self.neighbours(before) {
-                let log_joint = log_joint_at(neighbour)?;
+                let log_joint = log_joint_at(self, neighbour)?;
                 if log_joint > highest {
                     (place, highest) = (neighbour, log_joint);
                 }

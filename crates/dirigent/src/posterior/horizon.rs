@@ -132,9 +132,9 @@ impl Horizon {
         self.foresee(cycle, is_stationary);
     }
 
-    /// The same for a search by splits and merges over rows of so many numbers in all: `is_tried` says whether nearly all components have been tried for a split.
-    pub fn observe_search(&mut self, cycle: u64, log_evidence: f64, n_numbers: u64, is_tried: bool) {
-        let is_over = self.rule.observe_search(log_evidence, n_numbers, is_tried);
+    /// The same for a search by splits and merges whose cycles take so many multiplications: `is_tried` says whether nearly all components have been tried for a split.
+    pub fn observe_search(&mut self, cycle: u64, log_evidence: f64, n_multiplications: f64, is_tried: bool) {
+        let is_over = self.rule.observe_search(log_evidence, n_multiplications, is_tried);
         self.foresee(cycle, is_over);
     }
 

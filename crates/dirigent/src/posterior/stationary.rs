@@ -25,10 +25,10 @@ const WINDOWS_A_RUN: usize = 5;
 /// The gain between windows that is not worth another cycle: in nats, and as a part of the climb.
 const NATS: f64 = 1.0;
 const PART_OF_CLIMB: f64 = 3e-3;
-/// The gain per cycle of a search by splits and merges that is not worth another one: in nats, and in nats per number of
-/// the data; and the cycles it is measured over.
+/// The gain per cycle of a search by splits and merges that is not worth another one: in nats, and in nats per multiplication of
+/// a cycle, a thousand for what a core does in about a second; and the cycles it is measured over.
 const NATS_A_CYCLE: f64 = 0.2;
-const NATS_A_NUMBER: f64 = 2.5e-4;
+const NATS_A_MULTIPLICATION: f64 = 7e-7;
 const SEARCH_WINDOW: usize = 5;
 /// The change of K that is none: components, part of K, standard errors.
 const COMPONENTS: f64 = 1.0;
@@ -61,11 +61,13 @@ impl Stationarity {
         self.is_stationary
     }
 
-    /// Takes in a cycle of a search by splits and merges over rows of so many numbers in all; whether it is over. The number of components has no part in it: one that creeps while the
-    /// evidence stands still is of no use. A search in which components have yet to be tried for a split is not over.
-    pub fn observe_search(&mut self, log_evidence: f64, n_numbers: u64, is_tried: bool) -> bool {
+    /// Takes in a cycle of a search by splits and merges, in which every row was multiplied with every component; whether the search is over. A gain must be worth that work: on
+    /// small data a search continues for small gains, which cost next to nothing. A number of components that creeps while the evidence stands still is of no use. A search in which
+    /// components have yet to be tried for a split is not over.
+    pub fn observe_search(&mut self, log_evidence: f64, n_multiplications: f64, is_tried: bool) -> bool {
         self.log_joints.push(log_evidence);
-        self.is_stationary |= is_tried && self.gains_at_most(NATS_A_CYCLE.max(NATS_A_NUMBER * n_numbers as f64));
+        self.is_stationary |=
+            is_tried && self.gains_at_most(NATS_A_CYCLE.max(NATS_A_MULTIPLICATION * n_multiplications));
         self.is_stationary
     }
 
@@ -192,15 +194,15 @@ mod tests {
     fn a_search_ends_when_the_evidence_stands_still_and_components_were_tried() {
         let ends = |gain: f64, is_tried: bool| {
             let mut rule = Stationarity::default();
-            (1..=60).find(|&cycle| rule.observe_search(gain * f64::from(cycle), 20_000, is_tried && cycle > 20))
+            (1..=60).find(|&cycle| rule.observe_search(gain * f64::from(cycle), 5.0 / 7e-7, is_tried && cycle > 20))
         };
-        // 5 nats per cycle are a quarter of a thousandth of a nat per number
+        // 5 nats are not worth the work of such a cycle
         assert_eq!(
             [ends(0.0, true), ends(4.9, true), ends(5.1, true), ends(0.0, false)],
             [Some(21), Some(21), None, None]
         );
         let mut rule = Stationarity::default();
-        assert!((0..40).all(|_| !rule.observe_search(f64::NAN, 10, true)));
+        assert!((0..40).all(|_| !rule.observe_search(f64::NAN, 10.0, true)));
     }
 
     #[test]

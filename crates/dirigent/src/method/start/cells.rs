@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::consolidate::squared_distance;
 use crate::family::Family;
+use crate::interrupt::Interrupt;
 use crate::model::{Model, with_family};
 use crate::rng::Stream;
 use crate::rows::Shard;
@@ -39,18 +40,18 @@ impl Points {
         &self.cells[ix * self.n_coordinates..(ix + 1) * self.n_coordinates]
     }
 
-    /// The cell of each point, of at most so many cells.
-    pub(super) fn cells(&self, n_cells: usize, n_threads: usize, rng: &mut Stream) -> Vec<u32> {
-        let mut centres = self.seeds(n_cells, rng);
+    /// The cell of each point, of at most so many cells. Once the search is interrupted, what comes out is of no use.
+    pub(super) fn cells(&self, n_cells: usize, n_threads: usize, interrupt: &Interrupt, rng: &mut Stream) -> Vec<u32> {
+        let mut centres = self.seeds(n_cells, interrupt, rng);
         for _ in 0..PASSES {
-            let nearest = self.nearest(&centres, n_threads);
+            let nearest = self.nearest(&centres, n_threads, interrupt);
             self.move_to_the_middle(&mut centres, &nearest);
         }
-        self.nearest(&centres, n_threads)
+        self.nearest(&centres, n_threads, interrupt)
     }
 
     /// Points far from one another (k-means++): each is drawn with probability ∝ the squared distance to those before.
-    fn seeds(&self, n_cells: usize, rng: &mut Stream) -> Vec<f32> {
+    fn seeds(&self, n_cells: usize, interrupt: &Interrupt, rng: &mut Stream) -> Vec<f32> {
         let n_points = self.n_points();
         let mut seeds = self.point(rng.below(n_points)).to_vec();
         let mut distances = vec![f32::INFINITY; n_points];
@@ -61,7 +62,7 @@ impl Points {
                 *distance = distance.min(squared_distance(self.point(ix), &last));
                 total += f64::from(*distance);
             }
-            if total <= 0.0 {
+            if total <= 0.0 || interrupt.is_raised() {
                 break;
             }
             let mut rest = rng.uniform() * total;
@@ -75,9 +76,12 @@ impl Points {
         seeds
     }
 
-    fn nearest(&self, centres: &[f32], n_threads: usize) -> Vec<u32> {
+    fn nearest(&self, centres: &[f32], n_threads: usize, interrupt: &Interrupt) -> Vec<u32> {
         let nearest = |ix: usize| {
             let (point, mut best, mut least) = (self.point(ix), 0, f32::INFINITY);
+            if interrupt.is_raised() {
+                return best;
+            }
             for (cell, centre) in centres.chunks_exact(self.n_coordinates).enumerate() {
                 let distance = squared_distance(point, centre);
                 if distance < least {
@@ -157,7 +161,8 @@ mod tests {
     #[test]
     fn heaps_far_apart_have_cells_of_their_own_on_any_number_of_threads() {
         let points = points(700);
-        let cells = |n_threads| points.cells(7, n_threads, &mut Seed::new(1).stream(Role::Start, 0, 0));
+        let cells =
+            |n_threads| points.cells(7, n_threads, &Interrupt::new(), &mut Seed::new(1).stream(Role::Start, 0, 0));
         let alone = cells(1);
         assert!((0..693).all(|ix| alone[ix] == alone[ix + 7]), "one heap, one cell");
         assert_eq!((0..7).map(|ix| alone[ix]).collect::<std::collections::BTreeSet<_>>().len(), 7);
@@ -167,8 +172,8 @@ mod tests {
     #[test]
     fn equal_points_and_few_points_are_no_problem() {
         let equal = Points { n_coordinates: 2, cells: vec![1.5; 20] };
-        assert_eq!(equal.cells(4, 2, &mut Seed::new(1).stream(Role::Start, 0, 0)), [0; 10]);
-        let two = points(2).cells(50, 2, &mut Seed::new(1).stream(Role::Start, 0, 0));
+        assert_eq!(equal.cells(4, 2, &Interrupt::new(), &mut Seed::new(1).stream(Role::Start, 0, 0)), [0; 10]);
+        let two = points(2).cells(50, 2, &Interrupt::new(), &mut Seed::new(1).stream(Role::Start, 0, 0));
         assert_eq!(two.len(), 2);
     }
 }

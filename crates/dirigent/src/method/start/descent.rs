@@ -8,7 +8,7 @@ use super::Search;
 use super::sample::{Labelling, Sample};
 use crate::consolidate::merges::{Limit, merge_best};
 use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Model, ModelOptions, WidthSearch};
 
 /// Sweeps at each level; the first lets rows settle, the last one is estimated.
@@ -33,21 +33,26 @@ impl Level {
 }
 
 /// Goes down from cells. The prior follows `widths` from level to level.
-pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, search: &Search<'_>) -> Result<Level> {
+pub(super) fn descend(
+    sample: &Sample,
+    cells: &[u32],
+    mut widths: WidthSearch,
+    search: &mut Search<'_>,
+) -> Result<Level> {
     let survey = search.survey;
     let mut options = widths.options(&sample.parts, &sample.by_part(cells), survey);
     let mut model = Model::resolve(&options, survey)?;
     let mut labelling = sample.label(cells, &model);
     let mut best: Option<Level> = None;
     let (mut number, mut n_left) = (0, usize::MAX);
-    loop {
-        if search.interrupt.is_raised() {
-            return Err(Error::Interrupted);
-        }
+    for level in 1.. {
+        let n_components = labelling.components.iter().filter(|stats| stats.count > 0).count();
+        search.observer.on_start(&format!("{n_components} components, level {level}"));
         let mut entropy = LabelEntropy::default();
         for _ in 0..SWEEPS {
             number += 1;
             entropy = sample.sweep(&mut labelling, &model, number, search.seed);
+            sample.check_interrupt()?;
         }
         let log_joint;
         (options, log_joint) = widths.improve(&sample.parts, &labelling.labels, &labelling.components, survey)?;
@@ -62,13 +67,14 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], mut widths: WidthSearch, s
                 log_evidence,
             });
         }
-        if n_left.min(k) <= 1 {
-            return Ok(best.expect("there was a level"));
+        if n_left.min(k) <= 1 || search.is_time_over() {
+            break;
         }
         // a sweep may open a component all the same; the way down is no longer for it
         n_left = n_left.min(k) - n_left.min(k).div_ceil(PART);
         merge(&mut labelling, entropy, k - n_left, &model);
     }
+    Ok(best.expect("there was a level"))
 }
 
 /// Merges so many pairs, those that gain most or lose least.

@@ -149,8 +149,7 @@ mod tests {
     }
 
     fn learnt(rows: &Shard, options: &ModelOptions) -> ChosenModel {
-        let interrupt = crate::interrupt::Interrupt::new();
-        super::super::model::choose(rows, options, &Survey::of(rows), Kernel::best(), 1, &interrupt).unwrap()
+        super::super::model::choose(rows, options, &Survey::of(rows), Kernel::best(), 1, None, &mut ()).unwrap()
     }
 
     #[test]

@@ -13,15 +13,17 @@ mod sample;
 use self::cells::{Points, in_parts};
 use self::descent::Level;
 use self::sample::Sample;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::ColumnsKind;
 use crate::interrupt::Interrupt;
+use crate::method::cgs::Observer;
 use crate::model::{Covariance, Model, ModelOptions, WidthSearch, choose};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::survey::{CellSummary, Survey};
 use crate::sweep::{Kernel, sampler};
+use std::time::Instant;
 
 /// Rows of a sample, at most about twice as many.
 const SAMPLE: usize = 20_000;
@@ -37,11 +39,12 @@ const FEWEST_ROWS_A_CELL: usize = 8;
 const CELLS: usize = 200;
 const MORE_CELLS: usize = 4;
 const ATTEMPTS: u32 = 3;
+/// Rows that are labelled between two looks at the interrupt.
+const BLOCK: usize = 4096;
 
 /// What a run begins with: the components of a sample.
 ///
 /// ```
-/// use dirigent::interrupt::Interrupt;
 /// use dirigent::method::start::model::choose;
 /// use dirigent::model::ModelOptions;
 /// use dirigent::rows::{Shard, Table};
@@ -51,7 +54,7 @@ const ATTEMPTS: u32 = 3;
 /// let cells = (0..200).map(|row| f64::from(row % 2) * 50.0 + f64::from(row % 7) * 0.1).collect();
 /// let rows = Shard::of_table(Table::from_f64(1, cells));
 /// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, &Interrupt::new())?;
+/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
 /// let n_rows: i64 = chosen.start.unwrap().components.iter().map(|stats| stats.count).sum();
 /// assert_eq!(n_rows, 160, "a fifth of the rows was held out");
 /// # Ok::<(), dirigent::Error>(())
@@ -62,48 +65,82 @@ pub struct Start {
     pub components: Vec<Stats>,
 }
 
-/// What a search for a start has to do with.
-#[derive(Clone, Copy)]
+/// What a search for a start works with.
 pub(super) struct Search<'a> {
     pub(super) rows: &'a Shard,
     pub(super) survey: &'a Survey,
     pub(super) seed: Seed,
     pub(super) kernel: Kernel,
     pub(super) n_threads: usize,
-    pub(super) interrupt: &'a Interrupt,
+    /// When the search is to end with the best that it has.
+    pub(super) deadline: Option<Instant>,
+    pub(super) observer: &'a mut dyn Observer,
+}
+
+/// What a search has found.
+struct Found {
+    level: Level,
+    n_sampled: usize,
+    /// Mean log-density of the rows left out.
+    held_out: f64,
 }
 
 impl Search<'_> {
-    /// The best level of a descent from cells, which are made finer as long as most of them stay.
-    fn find(&self, options: &ModelOptions) -> Result<(Level, Sample)> {
+    /// Whether the search must end.
+    fn is_time_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The best level of a descent from cells, which are made finer as long as most of them stay. The search ends early if what finer cells have gained says
+    /// that still finer ones will not reach the density of held-out rows that a rival has.
+    fn find(&mut self, options: &ModelOptions, rival: Option<f64>) -> Result<Found> {
         let usual = Model::resolve(options, self.survey)?;
         // documents cost what their words do
         let numbers_a_row = match &self.survey.cells {
             CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
             CellSummary::Numbers { .. } => usual.conjugate().stats_len(),
         };
-        for attempt in 0.. {
+        let mut geometries = self.geometries(options, &usual)?;
+        let mut found: Option<Found> = None;
+        let mut n_cells_before = 0;
+        for attempt in 0..ATTEMPTS {
             let wanted = CELLS * MORE_CELLS.pow(attempt);
             let n_rows = SAMPLE.max(ROWS_A_CELL * wanted).min(WORK / (wanted * numbers_a_row)).max(FEWEST_SAMPLED);
-            let sample = Sample::new(self.rows, n_rows, self.kernel, self.n_threads);
+            let sample = Sample::new(self.rows, n_rows, self.kernel, self.n_threads, self.observer.interrupt());
             let n_cells = wanted.min(sample.n_rows() / FEWEST_ROWS_A_CELL).max(1);
-            let mut best: Option<Level> = None;
-            for geometry in self.geometries(options, &usual)? {
-                let points = Points::of(&sample.parts, &geometry, self.n_threads);
+            if n_cells <= n_cells_before {
+                break;
+            }
+            n_cells_before = n_cells;
+            let (mut best, mut best_geometry): (Option<Level>, _) = (None, 0);
+            for (geometry_ix, geometry) in geometries.iter().enumerate() {
+                if best.is_some() && self.is_time_over() {
+                    break;
+                }
+                self.observer.on_start(&format!("{n_cells} cells of {} rows", sample.n_rows()));
+                let points = Points::of(&sample.parts, geometry, self.n_threads);
                 let mut rng = self.seed.stream(Role::Start, u32::MAX, 0);
-                let cells = points.cells(n_cells, self.n_threads, &mut rng);
+                let cells = points.cells(n_cells, self.n_threads, &sample.interrupt, &mut rng);
+                sample.check_interrupt()?;
                 let widths = WidthSearch::new(options, &usual);
                 let level = descent::descend(&sample, &cells, widths, self)?;
                 if best.as_ref().is_none_or(|best| level.log_evidence > best.log_evidence) {
-                    best = Some(level);
+                    (best, best_geometry) = (Some(level), geometry_ix);
                 }
             }
             let best = best.expect("there is a geometry");
-            if 2 * best.n_components() <= n_cells || n_cells < wanted || attempt + 1 == ATTEMPTS {
-                return Ok((best, sample));
+            // finer cells are made where these were better
+            geometries = vec![geometries.swap_remove(best_geometry)];
+            let is_fine = 2 * best.n_components() <= n_cells;
+            let held_out = sample.held_out_density(&best.labelling, &best.model);
+            let gained = found.as_ref().map_or(f64::INFINITY, |before| held_out - before.held_out);
+            let is_hopeless = rival.is_some_and(|rival| held_out + gained < rival);
+            found = Some(Found { level: best, n_sampled: sample.n_rows(), held_out });
+            if is_fine || is_hopeless || self.is_time_over() {
+                break;
             }
         }
-        unreachable!("the last attempt is taken")
+        Ok(found.expect("there was an attempt"))
     }
 
     /// How rows are near one another: as the family has it, and for Gaussians whose columns differ in scale also in the unit they were measured in.
@@ -125,9 +162,20 @@ impl Search<'_> {
         Ok(vec![usual.clone(), Model::resolve(&as_measured, self.survey)?])
     }
 
-    /// The components to begin with, where the model is known.
-    pub(super) fn start(&self, options: &ModelOptions) -> Result<Start> {
-        Ok(self.find(options)?.0.start())
+    /// The labels to begin with under a model, from components that are sought unless they have been found already.
+    pub(super) fn labels(
+        &mut self,
+        shards: &[Shard],
+        model: &Model,
+        options: &ModelOptions,
+        found: Option<&Start>,
+    ) -> Result<Vec<u32>> {
+        let start = match found {
+            Some(start) => start.clone(),
+            None => self.find(options, None)?.level.start(),
+        };
+        self.observer.on_start(&format!("{} components, labels of all rows", start.components.len()));
+        start.labels(shards, model, self.kernel, self.n_threads, &self.observer.interrupt())
     }
 }
 
@@ -139,13 +187,29 @@ impl Level {
 
 impl Start {
     /// The most probable component of every row, shard by shard.
-    pub(super) fn labels(&self, shards: &[Shard], model: &Model, kernel: Kernel, n_threads: usize) -> Vec<u32> {
-        let of_shard = |shard: &Shard| {
-            let assigned = sampler(model, shard.clone(), kernel).assign(&self.components);
+    fn labels(
+        &self,
+        shards: &[Shard],
+        model: &Model,
+        kernel: Kernel,
+        n_threads: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u32>> {
+        let of_rows = |rows: Shard| {
+            let assigned = sampler(model, rows, kernel).assign(&self.components);
             assigned.into_iter().map(|assignment| assignment.label).collect::<Vec<u32>>()
         };
-        in_parts(shards.len(), n_threads, |part| part.flat_map(|ix| of_shard(&shards[ix])).collect::<Vec<u32>>())
-            .concat()
+        // in blocks, so that all threads have work and an interrupt is seen soon
+        let blocks_of = |shard: &Shard| -> Vec<Shard> {
+            let n_rows = shard.n_rows();
+            (0..n_rows).step_by(BLOCK).map(|first| shard.part(first..n_rows.min(first + BLOCK))).collect()
+        };
+        let blocks: Vec<Shard> = shards.iter().flat_map(blocks_of).collect();
+        let labels = in_parts(blocks.len(), n_threads, |part| {
+            let live = part.take_while(|_| !interrupt.is_raised());
+            live.flat_map(|ix| of_rows(blocks[ix].clone())).collect::<Vec<u32>>()
+        });
+        if interrupt.is_raised() { Err(Error::Interrupted) } else { Ok(labels.concat()) }
     }
 }
 
@@ -179,7 +243,7 @@ mod tests {
     fn overlapping_clusters_are_found_and_stay_apart() {
         let (rows, truth) = four_overlapping(6000);
         let survey = Survey::of(&rows);
-        let chosen = model::choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, &Interrupt::new());
+        let chosen = model::choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ());
         let chosen = chosen.unwrap();
         let fit = |start: Option<Vec<u32>>, n_threads| {
             let mut options = options(start, n_threads);

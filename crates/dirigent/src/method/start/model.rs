@@ -4,19 +4,19 @@
 //! from their statistics alone. Covariances compete by the density of rows that were left out. The sample is every n-th row and the seed always the same: what is
 //! chosen depends on the rows and on nothing else.
 
-use super::{Search, Start, gamma};
+use super::{Found, Search, Start, gamma};
 use crate::error::Result;
-use crate::interrupt::Interrupt;
+use crate::method::cgs::Observer;
 use crate::model::{Choice, Model, ModelOptions, choose, priors};
 use crate::rng::Seed;
 use crate::rows::Shard;
 use crate::survey::Survey;
 use crate::sweep::Kernel;
+use std::time::Instant;
 
 /// The model that a run is to have, and what it begins with.
 ///
 /// ```
-/// use dirigent::interrupt::Interrupt;
 /// use dirigent::method::start::model::choose;
 /// use dirigent::model::ModelOptions;
 /// use dirigent::rows::{Shard, Table};
@@ -26,7 +26,7 @@ use crate::sweep::Kernel;
 /// let cells = (0..200).map(|row| f64::from(row % 2) * 50.0 + f64::from(row % 7) * 0.1).collect();
 /// let rows = Shard::of_table(Table::from_f64(1, cells));
 /// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, &Interrupt::new())?;
+/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
 /// assert!(chosen.choices.iter().any(|choice| choice.name == "start"), "it says what was chosen, and why");
 /// # Ok::<(), dirigent::Error>(())
 /// ```
@@ -66,10 +66,9 @@ impl ChosenModel {
     }
 }
 
-/// The model of the rows. An interrupt ends the search with an error.
+/// The model of the rows. The interrupt of the observer ends the search with an error. A deadline ends it with the best that it has.
 ///
 /// ```
-/// use dirigent::interrupt::Interrupt;
 /// use dirigent::io::synthetic::MixtureLaw;
 /// use dirigent::method::start::model::choose;
 /// use dirigent::model::{Model, ModelOptions};
@@ -81,7 +80,7 @@ impl ChosenModel {
 /// let law = MixtureLaw { n_rows: 500, n_clusters: 5, centre_sd: 40.0, ..MixtureLaw::synthetic() };
 /// let rows = Shard::of_table(law.table()?.0);
 /// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, &Interrupt::new())?;
+/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
 /// assert_eq!(chosen.model, Model::resolve(&chosen.options, &survey)?, "what was learned is filled in");
 /// assert!((5..8).contains(&chosen.start.unwrap().components.len()));
 /// # Ok::<(), dirigent::Error>(())
@@ -92,7 +91,8 @@ pub fn choose(
     survey: &Survey,
     kernel: Kernel,
     n_threads: usize,
-    interrupt: &Interrupt,
+    deadline: Option<Instant>,
+    observer: &mut dyn Observer,
 ) -> Result<ChosenModel> {
     if options.learns_smoothing && options.smoothing.is_none() {
         choose::shape(options, survey)?;
@@ -105,17 +105,15 @@ pub fn choose(
             contenders.push(options);
         }
     }
-    let mut attempts = Vec::new();
+    let mut attempts: Vec<Attempt> = Vec::new();
+    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     for contender in &contenders {
-        let search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), interrupt };
-        let (level, sample) = search.find(contender)?;
-        let held_out = sample.held_out_density(&level.labelling, &level.model);
-        attempts.push(Attempt {
-            options: level.options.clone(),
-            n_sampled: sample.n_rows(),
-            held_out,
-            start: level.start(),
-        });
+        if !attempts.is_empty() && search.is_time_over() {
+            break;
+        }
+        let rival = attempts.iter().map(|attempt| attempt.held_out).max_by(f64::total_cmp);
+        let Found { level, n_sampled, held_out } = search.find(contender, rival)?;
+        attempts.push(Attempt { options: level.options.clone(), n_sampled, held_out, start: level.start() });
     }
     match attempts.iter().max_by(|a, b| a.held_out.total_cmp(&b.held_out)) {
         Some(best) => told(best, &attempts, survey, options),
@@ -147,6 +145,7 @@ fn told(best: &Attempt, attempts: &[Attempt], survey: &Survey, asked: &ModelOpti
 mod tests {
     use super::*;
     use crate::error::Error;
+    use crate::interrupt::Interrupt;
     use crate::model::Covariance;
     use crate::rng::Role;
     use crate::rows::Table;
@@ -167,7 +166,7 @@ mod tests {
 
     fn chosen(n_columns: usize, cells: Vec<f64>, options: &ModelOptions, n_threads: usize) -> ChosenModel {
         let rows = Shard::of_table(Table::from_f64(n_columns, cells));
-        choose(&rows, options, &Survey::of(&rows), Kernel::best(), n_threads, &Interrupt::new()).unwrap()
+        choose(&rows, options, &Survey::of(&rows), Kernel::best(), n_threads, None, &mut ()).unwrap()
     }
 
     #[test]
@@ -206,12 +205,51 @@ mod tests {
         assert_eq!(chosen.model.described().name(), "gaussian, covariance diagonal");
     }
 
+    /// Listens, and raises an interrupt at one of the steps.
+    struct Listener {
+        interrupt: Interrupt,
+        raises_at: usize,
+        heard: Vec<String>,
+    }
+
+    impl Observer for Listener {
+        fn interrupt(&self) -> Interrupt {
+            self.interrupt.clone()
+        }
+
+        fn on_start(&mut self, text: &str) {
+            self.heard.push(text.to_owned());
+            if self.heard.len() == self.raises_at {
+                self.interrupt.raise();
+            }
+        }
+    }
+
+    /// The outcome of a search that is interrupted at a step or has a deadline, and what was heard of it.
+    fn ended(raises_at: usize, deadline: Option<Instant>) -> (Result<ChosenModel>, Vec<String>) {
+        let rows = Shard::of_table(Table::from_f64(2, cells(2000, 2, 2, |_, _| 1.0)));
+        let mut listener = Listener { interrupt: Interrupt::new(), raises_at, heard: Vec::new() };
+        let (options, survey) = (ModelOptions::default(), Survey::of(&rows));
+        let outcome = choose(&rows, &options, &survey, Kernel::best(), 1, deadline, &mut listener);
+        (outcome, listener.heard)
+    }
+
     #[test]
-    fn an_interrupt_ends_the_search() {
-        let rows = Shard::of_table(Table::from_f64(2, cells(200, 2, 2, |_, _| 1.0)));
-        let interrupt = Interrupt::new();
-        interrupt.raise();
-        let outcome = choose(&rows, &ModelOptions::default(), &Survey::of(&rows), Kernel::best(), 1, &interrupt);
-        assert!(matches!(outcome, Err(Error::Interrupted)));
+    fn an_interrupt_ends_the_search_among_cells_and_at_any_level() {
+        for step in [1, 2, 5] {
+            let (outcome, heard) = ended(step, None);
+            assert!(matches!(outcome, Err(Error::Interrupted)));
+            assert_eq!(heard.len(), step, "nothing is done after the interrupt");
+        }
+    }
+
+    #[test]
+    fn a_search_out_of_time_ends_with_its_first_level() {
+        let (outcome, heard) = ended(usize::MAX, Some(Instant::now()));
+        assert_eq!(heard, ["200 cells of 1600 rows", "200 components, level 1"]);
+        assert!(outcome.unwrap().start.unwrap().components.len() > 100);
+        let (outcome, heard) = ended(usize::MAX, None);
+        assert!(heard.len() > 10);
+        assert_eq!(outcome.unwrap().start.unwrap().components.len(), 2);
     }
 }

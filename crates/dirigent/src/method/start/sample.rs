@@ -2,6 +2,8 @@
 
 use super::cells::in_parts;
 use crate::consolidate::{ComponentId, LabelEntropy};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::message::Overlap;
 use crate::model::{Model, with_family};
 use crate::rng::{Role, Seed};
@@ -20,6 +22,7 @@ pub(super) struct Sample {
     pub(super) held_out: Shard,
     pub(super) n_threads: usize,
     pub(super) kernel: Kernel,
+    pub(super) interrupt: Interrupt,
 }
 
 /// A labelling of the parts, with the statistics of its components.
@@ -32,12 +35,17 @@ pub(super) struct Labelling {
 
 impl Sample {
     /// About so many rows, at most about twice as many.
-    pub(super) fn new(rows: &Shard, n_rows: usize, kernel: Kernel, n_threads: usize) -> Self {
+    pub(super) fn new(rows: &Shard, n_rows: usize, kernel: Kernel, n_threads: usize, interrupt: Interrupt) -> Self {
         let stride = (rows.n_rows() / n_rows).max(1);
         let mut parts: Vec<Shard> = (0..PARTS).map(|part| rows.every_from(part * stride, PARTS * stride)).collect();
         let held_out = parts.pop().expect("there are parts");
         parts.retain(|part| part.n_rows() > 0);
-        Self { parts, held_out, n_threads, kernel }
+        Self { parts, held_out, n_threads, kernel, interrupt }
+    }
+
+    /// An error once the search is interrupted: what the last sweep has left behind is then of no use.
+    pub(super) fn check_interrupt(&self) -> Result<()> {
+        if self.interrupt.is_raised() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// Rows that take part.
@@ -66,6 +74,7 @@ impl Sample {
             let of_part = |ix: usize| {
                 let mut sampler = sampler(model, self.parts[ix].clone(), self.kernel);
                 sampler.count_overlaps(true);
+                sampler.set_interrupt(self.interrupt.clone());
                 sampler.load(&labelling.components);
                 sampler.set_labels(labelling.labels[ix].clone());
                 sampler.sweep(ALPHA, &mut seed.stream(Role::Start, ix as u32, number));

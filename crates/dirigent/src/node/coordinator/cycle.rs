@@ -23,8 +23,8 @@ use crate::stats::Stats;
 const MOST_STARTED: usize = 5000;
 /// A search goes on while more than one of so many rows is in a component that has not been tried for a split.
 const UNTRIED: u64 = 10;
-/// What a document counts as, in numbers, when the gain of a cycle is compared with the size of the data: words beyond the first few say the same again.
-const DOCUMENT: u64 = 2;
+/// Words of a document, when the gain of a cycle is compared with its work.
+const DOCUMENT: usize = 30;
 
 impl Coordinator {
     pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
@@ -215,8 +215,10 @@ impl Coordinator {
         match log_evidence {
             Some(log_evidence) => {
                 let (is_tried, model) = (self.is_tried(n_rows), &self.plan.as_ref().expect("there is a plan").model);
-                let numbers_a_row = if model.conjugate().has_counts() { DOCUMENT } else { model.n_columns() as u64 };
-                self.horizon.observe_search(self.cycle, log_evidence, n_rows * numbers_a_row, is_tried);
+                let family = model.conjugate();
+                let numbers = if family.has_counts() { DOCUMENT } else { family.stats_len() };
+                let n_multiplications = n_rows as f64 * k as f64 * numbers as f64;
+                self.horizon.observe_search(self.cycle, log_evidence, n_multiplications, is_tried);
             }
             None => self.horizon.observe(self.cycle, log_joint, k),
         }
