@@ -93,7 +93,7 @@ impl<'a> Agglomeration<'a> {
     fn new(sums: &OverlapSums, distances: &'a mut dyn Distances) -> Self {
         let n = sums.n_components();
         let mut neighbours = vec![Vec::new(); n];
-        for (a, b, overlap) in sums.pairs().filter(|(a, b, _)| a != b) {
+        for (a, b, overlap) in sums.pairs().filter(|&(a, b, overlap)| a != b && overlap > 0.0) {
             neighbours[a].push((b, overlap));
             neighbours[b].push((a, overlap));
         }

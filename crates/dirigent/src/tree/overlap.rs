@@ -224,7 +224,7 @@ impl Rater {
             sums.n_rows += 1;
             for (temperature, squares) in TEMPERATURES.into_iter().zip(&mut sums.squares) {
                 memberships(log_shares, temperature, &mut kept);
-                *squares += kept.iter().map(|&(_, q)| (q * q) >> 32).sum::<u64>();
+                *squares += kept.iter().map(|&(_, q)| (product(q, q) >> 32) as u64).sum::<u64>();
             }
         });
         sums
