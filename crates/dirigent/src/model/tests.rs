@@ -93,8 +93,10 @@ fn a_learnt_width_is_for_normal_columns_alone() {
     let families = [("3".to_owned(), ColumnFamily::Poisson)].to_vec();
     let columns = ColumnOptions { families, ..ColumnOptions::default() };
     let usual = ModelOptions { columns, ..ModelOptions::default() };
-    let learnt =
-        ModelOptions { width: Some(Width { strength: 8.0, share: 0.5, columns: Vec::new() }), ..usual.clone() };
+    let learnt = ModelOptions {
+        width: Some(Width { strength: 8.0, share: 0.5, columns: Vec::new(), weights: Vec::new() }),
+        ..usual.clone()
+    };
     let laws = |options| match Model::resolve(options, &survey).unwrap() {
         Model::Columns(family) => family.columns,
         model => panic!("{}, not mixed", model.described().name()),
