@@ -199,7 +199,7 @@ pub struct ModelOptions {
 /// use dirigent::survey::Survey;
 ///
 /// let rows = Shard::of_table(Table::from_f64(1, vec![0.5, 1.5, 4.5]));
-/// let width = Width { strength: 3.0, share: 0.5, columns: Vec::new() };
+/// let width = Width { strength: 3.0, share: 0.5, columns: Vec::new(), weights: Vec::new() };
 /// let options = ModelOptions { width: Some(width), ..ModelOptions::default() };
 /// let Model::GaussianFull(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("numbers") };
 /// // an inverse Wishart has the mean Ψ₀ / (ν₀ − D − 1), here in units of the column's variance
@@ -214,6 +214,9 @@ pub struct Width {
     pub share: f64,
     /// How many times that in each column; none where it is the same in all.
     pub columns: Vec<f64>,
+    /// How many times as heavy as usual the prior of each column of levels, zeros and ones, or counts is; none if all are as usual.
+    #[serde(default)]
+    pub weights: Vec<f64>,
 }
 
 /// What is known of columns beside their numbers.

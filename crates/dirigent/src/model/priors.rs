@@ -191,12 +191,14 @@ fn columns(
     };
     let mut columns = Vec::with_capacity(laws.len());
     for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
-        let law = match law {
+        let usual = match law {
             ColumnFamily::Gaussian => normal(options, ix, column, prior_rows(laws.len()))?,
             ColumnFamily::Bernoulli => bernoulli(options, column)?,
             ColumnFamily::Poisson => poisson(options, column)?,
             ColumnFamily::Categorical => categorical(options, column, options.columns.levels(ix))?,
         };
+        let is_given = *law == ColumnFamily::Categorical && options.gives("gamma");
+        let law = usual.weighed(if is_given { 1.0 } else { weight_of(options, ix) });
         columns.push(Column { law, has_missing: column.n < survey.n_rows });
     }
     tell_of_columns(laws, options, gathered);
@@ -243,6 +245,16 @@ fn categorical(options: &ModelOptions, column: &ColumnSummary, n_levels: Option<
 
 fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut Gathered) {
     let has = |law| laws.contains(&law);
+    let weights = |law: ColumnFamily| {
+        let of_law = (0..laws.len()).filter(|ix| laws[*ix] == law).map(|ix| weight_of(options, ix));
+        let (least, most) =
+            of_law.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), w| (least.min(w), most.max(w)));
+        match (least, most) {
+            (1.0, 1.0) => String::new(),
+            _ if least == most => format!(" times {most}"),
+            _ => format!(" times {least} to {most}, by column"),
+        }
+    };
     let mut tell = |name: &str, value: &str, why: &str| {
         if !options.gives(name) {
             gathered.tell(name, value.to_owned(), why);
@@ -261,13 +273,17 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
         }
     }
     if has(ColumnFamily::Bernoulli) {
-        tell("a0, b0", "the shares of 1 and of 0", "bernoulli columns: as much as one row like the data");
+        let value = format!("the shares of 1 and of 0{}", weights(ColumnFamily::Bernoulli));
+        tell("a0, b0", &value, "bernoulli columns: as much as one row like the data, or as suits the components best");
     }
     if has(ColumnFamily::Poisson) {
-        tell("a0, b0", "1 and 1 over the mean", "poisson columns: as much as one row like the data");
+        let value = format!("1 and 1 over the mean{}", weights(ColumnFamily::Poisson));
+        tell("a0, b0", &value, "poisson columns: as much as one row like the data, or as suits the components best");
     }
     if has(ColumnFamily::Categorical) {
-        tell("gamma", "0.5", "categorical columns: half a row for each level, so that clusters need not lack levels");
+        let value = format!("{LEVEL_ROWS}{}", weights(ColumnFamily::Categorical));
+        let why = "categorical columns: half a row for each level, so that clusters need not lack levels, or as suits the components best";
+        tell("gamma", &value, why);
     }
 }
 
@@ -282,13 +298,21 @@ fn share(options: &ModelOptions, column_ix: usize) -> f64 {
     })
 }
 
-/// Whether how wide clusters are is left open, in a family that has a width.
+/// How many times as heavy as usual the prior of a column is.
+fn weight_of(options: &ModelOptions, column_ix: usize) -> f64 {
+    options.width.as_ref().and_then(|width| width.weights.get(column_ix)).copied().unwrap_or(1.0)
+}
+
+/// Whether how wide clusters are, or how heavy the priors of columns without a width, is left open.
 pub(crate) fn is_width_open(model: &Model, options: &ModelOptions) -> bool {
     let gives_any = |names: &[&str]| names.iter().any(|name| options.gives(name));
     match model {
         Model::GaussianFixed(_) => !gives_any(&["sigma", "sigma0"]),
         Model::GaussianFull(_) => !gives_any(&["nu0", "psi0"]),
-        Model::Columns(family) => has_normals(family) && !gives_any(&["a0", "b0"]),
+        Model::Columns(family) => {
+            let is_given = family.kind == ColumnsKind::Categorical && options.gives("gamma");
+            !is_given && !gives_any(&["a0", "b0"])
+        }
         Model::VonMisesFisher(_) => !gives_any(&["tau"]),
         Model::Multinomial(_) => false,
     }
@@ -305,7 +329,7 @@ pub(crate) fn prior_rows(n_columns: usize) -> f64 {
     PRIOR_ROWS.min(MOST_PRIOR_ROWS / n_columns).min(libm::exp(-2.0 * LEAST_PRICE / n_columns))
 }
 
-fn has_normals(family: &Columns) -> bool {
+pub(crate) fn has_normals(family: &Columns) -> bool {
     matches!(family.kind, ColumnsKind::Diagonal | ColumnsKind::Mixed)
         && family.columns.iter().any(|column| matches!(column.law, ColumnLaw::Normal { .. }))
 }
@@ -324,7 +348,8 @@ pub(crate) fn told(model: &Model, options: &ModelOptions, why: &str) -> Vec<Choi
     let priors = model.described().priors().into_iter().filter(|(name, _)| names.contains(name));
     let learnt = priors.map(|(name, value)| tell(name, value));
     // in a mixed table other columns have an a0 and a b0 of their own
-    let of_columns = options.width.as_ref().filter(|_| names.is_empty()).map(|Width { strength, share, .. }| {
+    let is_mixed = matches!(model, Model::Columns(family) if family.kind == ColumnsKind::Mixed && has_normals(family));
+    let of_columns = options.width.as_ref().filter(|_| is_mixed).map(|Width { strength, share, .. }| {
         [tell("a0 (gaussian)", *strength), tell("b0 (gaussian, of each column's variance)", share * strength)]
     });
     learnt.chain(of_columns.into_iter().flatten()).collect()

@@ -92,8 +92,10 @@ fn a_learnt_width_is_for_normal_columns_alone() {
     let survey = survey(3, vec![0.0, 0.5, 7.0, 1.0, 1.5, 2.0, 1.0, 2.5, 90.0, 0.0, 0.25, 12.0]);
     let column_families = [("3".to_owned(), ColumnFamily::Poisson)].into();
     let usual = ModelOptions { column_families, ..ModelOptions::default() };
-    let learnt =
-        ModelOptions { width: Some(Width { strength: 8.0, share: 0.5, columns: Vec::new() }), ..usual.clone() };
+    let learnt = ModelOptions {
+        width: Some(Width { strength: 8.0, share: 0.5, columns: Vec::new(), weights: Vec::new() }),
+        ..usual.clone()
+    };
     let laws = |options| match Model::resolve(options, &survey).unwrap() {
         Model::Columns(family) => family.columns,
         model => panic!("{}, not mixed", model.described().name()),

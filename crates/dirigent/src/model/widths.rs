@@ -3,6 +3,9 @@
 //! Some columns tell clusters apart and are narrow within them, others do not and are as wide there as in all the data. A prior that expects the same share of the
 //! variance everywhere is wrong for both. So widths are those that a labelling has within its components, times a factor; the factor and how surely it is meant are
 //! moved step by step to where the components are most probable.
+//!
+//! Columns of levels, of zeros and ones and of counts have no width. Their priors weigh as many rows as make the components most probable: many for a column that tells
+//! clusters not apart, so that chance differences count for nothing.
 
 use super::{Model, ModelOptions, Width, priors};
 use crate::error::Result;
@@ -43,12 +46,15 @@ pub(crate) struct WidthSearch {
     place: Place,
     /// Σ log h(x) over the rows, if it is known and the same for all widths.
     log_base: Option<f64>,
+    /// Of the priors of columns that have no width.
+    weights: Vec<f64>,
 }
 
 impl WidthSearch {
     pub(crate) fn new(asked: &ModelOptions, usual: &Model) -> Self {
         let is_open = priors::is_width_open(usual, asked);
-        Self { asked: asked.clone(), usual: usual.clone(), is_open, place: Place::default(), log_base: None }
+        let place = Place::default();
+        Self { asked: asked.clone(), usual: usual.clone(), is_open, place, log_base: None, weights: Vec::new() }
     }
 
     /// The prior for a labelling, as sure as the search has it.
@@ -78,6 +84,9 @@ impl WidthSearch {
     ) -> Result<(ModelOptions, f64)> {
         let shares = if self.is_open { within(parts, labels, survey) } else { Vec::new() };
         let live: Vec<&Stats> = components.iter().filter(|stats| stats.count > 0).collect();
+        if let Model::Columns(family) = &self.usual {
+            self.weights = family.likeliest_weights(&live);
+        }
         let log_joint_at = |search: &mut Self, place: Place| -> Result<f64> {
             let model = Model::resolve(&search.at(place, &shares, survey), survey)?;
             let log_base = search.log_base(parts, &model);
@@ -102,6 +111,9 @@ impl WidthSearch {
     }
 
     fn neighbours(&self, place: Place) -> Vec<Place> {
+        if matches!(&self.usual, Model::Columns(family) if !priors::has_normals(family)) {
+            return Vec::new();
+        }
         let factors = [-1, 1].map(|step| Place { factor: (place.factor + step).clamp(-FARTHEST, FARTHEST), ..place });
         let mut neighbours = factors.to_vec();
         if self.n_strengths() > 0 {
@@ -148,7 +160,8 @@ impl WidthSearch {
         // never above the rule: with more, a stray row gets a component of its own too cheaply
         let wide = mean.min(priors::prior_rows(shares.len()));
         let prior_rows = self.asked.prior_rows.or(place.has_wide_means.then_some(wide));
-        ModelOptions { prior_rows, width: Some(Width { strength, share, columns }), ..self.asked.clone() }
+        let weights = self.weights.clone();
+        ModelOptions { prior_rows, width: Some(Width { strength, share, columns, weights }), ..self.asked.clone() }
     }
 }
 

@@ -54,6 +54,18 @@ pub enum ColumnLaw {
     },
 }
 
+impl ColumnLaw {
+    /// The same prior, worth so many times as many rows. That of a normal column stays, since it has widths of its own.
+    pub(crate) fn weighed(self, times: f64) -> Self {
+        match self {
+            Self::Normal { .. } => self,
+            Self::Bernoulli { a, b } => Self::Bernoulli { a: times * a, b: times * b },
+            Self::Poisson { shape, rate } => Self::Poisson { shape: times * shape, rate: times * rate },
+            Self::Categorical { smoothing, n_levels } => Self::Categorical { smoothing: times * smoothing, n_levels },
+        }
+    }
+}
+
 /// Does something with a column's law, whichever it is.
 macro_rules! with_law {
     ($law:expr, $name:ident => $code:expr) => {

@@ -26,6 +26,9 @@ use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::{Stats, Sums};
 
+/// The weights of priors of levels, zeros and ones, and counts that are tried. Never lighter than the usual one: components of few rows seem to lack levels by chance.
+const WEIGHTS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+
 /// A product of column laws.
 ///
 /// ```
@@ -128,6 +131,29 @@ impl Columns {
             (sums, rest) = rest.split_at(column.stats_len());
             ColumnOf { column, n: column.n_present(stats.count, sums), sums }
         })
+    }
+
+    /// For each column, the weight of its prior, as a multiple of the present one, at which components are most probable.
+    pub(crate) fn likeliest_weights(&self, components: &[&Stats]) -> Vec<f64> {
+        let mut log_evidence = vec![[0.0; WEIGHTS.len()]; self.columns.len()];
+        for stats in components {
+            for (column, of_weights) in self.columns_of(stats).zip(&mut log_evidence) {
+                if matches!(column.column.law, ColumnLaw::Normal { .. }) {
+                    continue;
+                }
+                for (log_evidence, weight) in of_weights.iter_mut().zip(WEIGHTS) {
+                    *log_evidence += with_law!(&column.column.law.weighed(weight), law => {
+                        law.log_normalizer(column.n, column.sums) - law.log_normalizer(0.0, &vec![0.0; law.stats_len()])
+                    });
+                }
+            }
+        }
+        let likeliest = |of_weights: &[f64; WEIGHTS.len()]| {
+            // of equals the lightest
+            let best = (1..WEIGHTS.len()).fold(0, |best, ix| if of_weights[ix] > of_weights[best] { ix } else { best });
+            WEIGHTS[best]
+        };
+        log_evidence.iter().map(likeliest).collect()
     }
 
     fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {

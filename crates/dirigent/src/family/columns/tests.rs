@@ -232,3 +232,28 @@ fn a_model_survives_its_file_and_a_bad_one_is_told() {
 }
 
 laws!(mixed());
+
+/// Columns that components tell apart keep the usual weight; the prior of columns that they do not is heavy.
+#[test]
+fn priors_are_heavy_where_components_are_alike() {
+    let laws = [
+        ColumnLaw::Categorical { smoothing: 0.5, n_levels: 4 },
+        ColumnLaw::Categorical { smoothing: 0.5, n_levels: 4 },
+        ColumnLaw::Bernoulli { a: 0.5, b: 0.5 },
+        ColumnLaw::Bernoulli { a: 0.5, b: 0.5 },
+    ];
+    let family = Columns { kind: ColumnsKind::Mixed, columns: laws.map(|law| column(law, false)).to_vec() };
+    let component = |number: usize| {
+        let mut stats = family.empty_stats();
+        for row in 0..200 {
+            let (own, any) = ((number % 4) as f64, f64::from(row % 4));
+            family.add_row(Row::F64(&[own, any, (number % 2) as f64, f64::from(row % 2)]), &mut stats);
+        }
+        stats
+    };
+    let components: Vec<Stats> = (0..8).map(component).collect();
+    let weights = family.likeliest_weights(&components.iter().collect::<Vec<_>>());
+    assert_eq!([weights[0], weights[2]], [1.0, 1.0]);
+    assert_eq!([weights[1], weights[3]], [128.0, 128.0]);
+    assert_eq!(laws[1].weighed(8.0), ColumnLaw::Categorical { smoothing: 4.0, n_levels: 4 });
+}

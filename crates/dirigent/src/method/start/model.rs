@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::interrupt::Interrupt;
-    use crate::model::Covariance;
+    use crate::model::{ColumnOptions, Covariance};
     use crate::rng::Role;
     use crate::rows::Table;
 
@@ -191,6 +191,26 @@ mod tests {
         assert_eq!(found.start.as_ref().unwrap().components.len(), 6);
         assert_eq!(found, in_unit(1.0, 3));
         assert_eq!(found.options.width, in_unit(1024.0, 2).options.width);
+    }
+
+    /// Three clusters that lie far apart, and two columns of levels that tell nothing.
+    #[test]
+    fn columns_of_levels_that_tell_nothing_do_not_decide() {
+        let n_rows = 600;
+        for (n_levels, n_columns) in [(100, 1), (300, 1), (100, 2)] {
+            let mut rng = Seed::new(7).stream(Role::Observer, 0, 0);
+            let mut cells = Vec::new();
+            for row in 0..n_rows {
+                cells.extend((0..3).map(|column| if row % 3 == column { 9.0 } else { 0.0 } + rng.normal()));
+                cells.extend((0..n_columns).map(|_| (rng.uniform() * n_levels as f64).floor()));
+            }
+            let levels = |column| (column >= 3).then_some(n_levels);
+            let columns =
+                ColumnOptions { n_levels: (0..3 + n_columns).map(levels).collect(), ..ColumnOptions::default() };
+            let asked = ModelOptions { columns, ..ModelOptions::default() };
+            let chosen = chosen(3 + n_columns, cells, &asked, 1);
+            assert_eq!(chosen.start.unwrap().components.len(), 3, "{n_columns} columns of {n_levels} levels");
+        }
     }
 
     #[test]
