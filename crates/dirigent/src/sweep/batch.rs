@@ -49,6 +49,13 @@ pub(crate) trait Scorer: Send {
     /// The current log-weight of a slot for a row of the batch; −∞ for a free slot.
     fn log_weight(&self, in_batch: usize, slot: usize) -> f64;
 
+    /// Whether the score of a slot is only a bound, because the slot is hopeless; [`Scorer::log_weight`] is exact all the same.
+    #[inline(always)]
+    fn is_bound(&self, slot: usize) -> bool {
+        let _ = slot;
+        false
+    }
+
     /// The log-weight of the row's own slot with the row taken out; −∞ if it is alone there.
     fn log_weight_without(&self, in_batch: usize, slot: usize) -> f64;
 

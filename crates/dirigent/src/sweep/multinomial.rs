@@ -297,6 +297,11 @@ impl Scorer for MultinomialScorer {
     }
 
     #[inline(always)]
+    fn is_bound(&self, slot: usize) -> bool {
+        self.slots.words.logs.is_some() && self.n_bounds[slot / WIDTH][slot % WIDTH] > 0.0
+    }
+
+    #[inline(always)]
     fn log_weight_without(&self, _in_batch: usize, slot: usize) -> f64 {
         match self.own {
             Some((own, log_weight)) if own == slot => log_weight - self.reference,

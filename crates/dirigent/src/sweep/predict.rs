@@ -250,7 +250,10 @@ pub(super) fn log_shares_of_row<S: Scorer>(
     let scores = &scores.as_flattened()[..n_components];
     let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if largest.is_finite() {
-        log_shares.extend(scores.iter().map(|score| score - largest));
+        let score_of = |(slot, &score): (usize, &f32)| {
+            if scorer.is_bound(slot) { scorer.log_weight(in_batch, slot) as f32 } else { score }
+        };
+        log_shares.extend(scores.iter().enumerate().map(score_of).map(|score| score - largest));
         return;
     }
     // so far away that single precision overflows
