@@ -2,14 +2,13 @@
 
 use dirigent::Result;
 use dirigent::engine::simulated::{Cost, Crash, Simulation};
-use dirigent::method::cgs::{Observer, Outcome, log_joint_of_labels};
+use dirigent::method::cgs::{Observer, Outcome};
 use dirigent::method::distributed::{DistributedOptions, Engine, run};
-use dirigent::model::{Alpha, Model, ModelOptions};
+use dirigent::model::ModelOptions;
 use dirigent::node::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 use dirigent::posterior::horizon::Cycles;
 use dirigent::rng::{Role, Seed};
 use dirigent::rows::{Shard, Table, worker_rows};
-use dirigent::survey::Survey;
 use dirigent::trace::CycleInfo;
 
 const WORKERS: usize = 20;
@@ -119,45 +118,6 @@ fn threads_and_simulation_give_the_same_labels_with_splits() {
             assert_eq!(fit(engine), one, "{consolidation:?}");
         }
     }
-}
-
-#[test]
-fn a_run_that_begins_with_a_sample_gives_the_same_labels_everywhere() {
-    const N_ROWS: usize = 250_000;
-    let rows = rows(N_ROWS);
-    let fit = |engine| {
-        let options = CoordinatorOptions {
-            splits: true,
-            cycles: Cycles::Fixed(15),
-            ..options(Consolidation::Progressive, Schedule::Sync)
-        };
-        fit_with(options, &rows, engine)
-    };
-    let one = fit(Engine::Threads(1));
-    let n_rows: Vec<u64> = one.1.iter().map(|line| line.3).collect();
-    // each worker's sample is rounded up
-    assert!((62_500..62_520).contains(&n_rows[0]), "{n_rows:?}");
-    assert_eq!(n_rows.last(), Some(&(N_ROWS as u64)), "{n_rows:?}");
-    for engine in [Engine::Threads(2), disturbed()] {
-        assert!(fit(engine) == one, "other labels, or another way to them");
-    }
-}
-
-/// The trace is of the sample; what came out is of all rows.
-#[test]
-fn a_run_that_ends_with_its_sample_says_the_log_joint_of_all_rows() {
-    let rows = rows(250_000);
-    let options = CoordinatorOptions {
-        splits: true,
-        alpha: Alpha::Fixed(1.0),
-        cycles: Cycles::Fixed(1),
-        ..options(Consolidation::Progressive, Schedule::Sync)
-    };
-    let model = Model::resolve(&options.model, &Survey::of(&rows)).unwrap();
-    let (outcome, log) = fit_with(options, &rows, Engine::Threads(2));
-    assert!(log[0].3 < 63_000, "{log:?}");
-    let expected = log_joint_of_labels(&rows, &model, 1.0, &outcome.state);
-    assert!((outcome.log_joint - expected).abs() < 1e-6 * expected.abs(), "{}, {expected}", outcome.log_joint);
 }
 
 #[test]

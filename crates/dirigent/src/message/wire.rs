@@ -404,7 +404,7 @@ fn first_pair_of(high: u32) -> u64 {
 
 /// The larger place of a pair with this number: the largest whose first pair is not beyond it.
 fn larger_place(number: u64) -> Option<u32> {
-    let high = u32::try_from((number.checked_mul(8)?.checked_add(1)?.isqrt() + 1) / 2).ok()?;
+    let high = u32::try_from(number.checked_mul(8)?.checked_add(1)?.isqrt().div_ceil(2)).ok()?;
     (high > 0).then_some(high)
 }
 
