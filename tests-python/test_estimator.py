@@ -324,3 +324,18 @@ def test_codes_of_a_file_keep_their_zeros(tmp_path):
     assert model._run.json("model.json")["columns"]["levels"][1] == ["01234", "98101", "00501"]
     np.testing.assert_array_equal(model.predict(table), model.labels_)
     np.testing.assert_array_equal(DirichletProcessMixture().fit(table).labels_, model.labels_)
+
+
+def test_the_tree_gives_clusters_at_any_resolution(heaps):
+    X, _ = heaps
+    model = DirichletProcessMixture(random_state=0).fit(X)
+    n = model.n_components_
+    assert model.tree_.shape == (n - 1, 4)
+    assert np.array_equal(model.cut(n), model.labels_)
+    assert set(model.cut(1)) == {0}
+    assert set(model.cut()) <= set(range(n))
+    coarse = model.cut(2)
+    # every component is in one cluster
+    assert all(len(set(coarse[model.labels_ == label])) == 1 for label in range(n))
+    with pytest.raises(ValueError, match="`n_clusters` 0 is not among 1 to"):
+        model.cut(0)

@@ -7,7 +7,7 @@ import os
 import warnings
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -269,6 +269,24 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def covariances_(self) -> NDArray[np.float64]:
         """The covariance of each cluster: matrices, or variances of the columns where these are independent."""
         return covariances_of(self._fitted_run("covariances_"))
+
+    @property
+    def tree_(self) -> NDArray[np.float64]:
+        """The tree over the components, as a linkage matrix of SciPy: `scipy.cluster.hierarchy.dendrogram(model.tree_)` draws it."""
+        linkage = self._fitted_run("tree_").json("tree.json")["linkage"]
+        return np.array(linkage, dtype=float).reshape(-1, 4)
+
+    def cut(self, n_clusters: int | Literal["auto"] = "auto") -> NDArray[np.int32]:
+        """Labels of the fitted rows at another resolution: the last merges of the tree over the components are undone.
+
+        `n_clusters` is a number from 1 to `n_components_`, or "auto" for the clusters that the tree shows by itself. Clusters are numbered
+        by falling size. The fit itself stays as it is.
+        """
+        check_is_fitted(self)
+        run = self._run
+        clusters = _core.cut(run.path, None if n_clusters == "auto" else n_clusters)
+        name = "component_labels.npy" if (run.path / "component_labels.npy").exists() else "labels.npy"
+        return clusters[run.array(name)].astype(np.int32)
 
     @property
     def trace_(self) -> Any:

@@ -76,6 +76,9 @@ fn describe(fitted: &Fitted, path: &Path, report: Option<&Path>) -> String {
     let summary = fitted.summary();
     let k_posterior = fitted.posterior().map(describe_posterior).unwrap_or_default();
     let mut lines = vec![format!("K           {}{k_posterior}", summary.k)];
+    let n_clusters = fitted.layer().n_clusters();
+    let clusters = if n_clusters == 1 { "cluster" } else { "clusters" };
+    lines.push(format!("tree        {n_clusters} {clusters} of {} components (dirigent cut)", fitted.n_components()));
     lines.push(match summary.log_joint_truth {
         Some(truth) => {
             format!("log-joint   {:.1} ({:+.1} against the true labels)", summary.log_joint, summary.log_joint - truth)

@@ -3,6 +3,7 @@
 //! A fit is the command's: options in, a run folder out. What Python shows of it, it reads from that folder. Every call that may take long
 //! lets other Python threads run.
 
+mod cut;
 mod engine;
 mod errors;
 mod fit;
@@ -17,6 +18,8 @@ use pyo3::pymodule;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::cut::cut;
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
