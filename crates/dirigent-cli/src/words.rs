@@ -33,6 +33,7 @@ pub(crate) fn error_as_typed(error: Error) -> Error {
             let (problem, hint) = (as_typed(problem), hint.as_deref().map(as_typed));
             InputError { problem, hint, ..*error }.into()
         }
+        Error::Hinted { error, hint } => Error::Hinted { error, hint: as_typed(&hint) },
         other => other,
     }
 }

@@ -120,12 +120,12 @@ impl TransformOptions {
     /// # Ok::<(), dirigent::Error>(())
     /// ```
     pub fn resolve(&self, data: &DataSet) -> Result<(Transform, TransformRecord)> {
-        let option = self.option();
+        let option = format!("`{}`", self.option());
         if data.is_counts() {
             let error = InputError::new(format!("{option} needs a dense table, and these are sparse counts"));
             return Err(error.hint(format!("leave {option} out: counts are fitted as they are")).into());
         }
-        data.check_numbers(option)?;
+        data.check_numbers(&option)?;
         let n_columns = data.n_columns();
         if let Some(n_components) = self.n_components.filter(|n| !(1..=n_columns).contains(n)) {
             let problem = format!("`pca` {n_components} asks for components of {n_columns} columns");

@@ -312,7 +312,6 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--method cgs --consolidation pooled", &["--consolidation", "cgs", "hint: ", "--method"]),
         ("--method cgs --schedule sync", &["--schedule", "cgs", "hint: ", "--method"]),
         ("--method cgs --sweeps-per-cycle 1", &["--sweeps-per-cycle", "cgs", "hint: ", "--method"]),
-        ("--method cgs --engine threads", &["--engine", "cgs", "hint: ", "--method"]),
         ("--method cgs --engine simulated", &["--engine", "cgs", "hint: ", "--method"]),
         ("--method cgs --joins births", &["--joins", "cgs", "hint: ", "--method"]),
         ("--method cgs --first-alpha shared", &["--first-alpha", "cgs", "hint: ", "--method"]),

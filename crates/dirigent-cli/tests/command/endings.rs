@@ -55,7 +55,7 @@ fn the_cycles_can_be_fixed_or_bounded() {
         (&record["summary"]["stopped_because"], &record["summary"]["cycles"]),
         (&"max_cycles".into(), &5.into())
     );
-    assert!(warnings(&record)[0].contains("--max-cycles") && ended.stderr.contains("warning: the chain was not yet"));
+    assert!(warnings(&record)[0].contains("`max_cycles`") && ended.stderr.contains("warning: the chain was not yet"));
 }
 
 #[test]
@@ -160,7 +160,10 @@ fn too_few_and_too_many_components_are_warned_of_with_the_likely_cause() {
         let ended = place.ok(&format!("fit {options} --sigma0 50 --out run --force"));
         let warnings = warnings(&place.json("run/run.json"));
         assert!(
-            warnings.iter().all(|warning| ended.stderr.contains(&format!("warning: {warning}"))),
+            warnings.iter().all(|warning| {
+                let flags = warning.replace("`sigma`", "--sigma");
+                ended.stderr.contains(&format!("warning: {flags}"))
+            }),
             "{}",
             ended.stderr
         );

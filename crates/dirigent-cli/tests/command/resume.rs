@@ -153,7 +153,7 @@ fn a_signal_ends_a_run_at_a_border_and_it_goes_on_from_there() {
         assert!(sent.success());
         let stopped = ended(child);
         assert_eq!(stopped.code, Some(code), "{method}: {}", stopped.stderr);
-        assert!(stopped.stderr.contains(&format!("to go on: dirigent fit --resume {run}")), "{}", stopped.stderr);
+        assert!(stopped.stderr.contains(&format!("to continue: dirigent fit --resume {run}")), "{}", stopped.stderr);
         assert_eq!(place.json(&format!("{run}/run.json"))["status"], "interrupted");
         let info = place.ok(&format!("info {run}")).stdout;
         assert!(
@@ -208,9 +208,9 @@ fn a_run_none_of_whose_checkpoints_can_be_read_says_so_and_begins_anew() {
     assert!(info.contains("(goes on after cycle 4)"), "{info}");
     parts.iter().for_each(cut);
     let info = place.ok("info run").stdout;
-    assert!(info.contains("none of its checkpoints can be read: it begins anew"), "{info}");
+    assert!(info.contains("none of its checkpoints can be read: it begins again"), "{info}");
     let resumed = place.ok("fit --resume run");
-    assert!(resumed.stderr.contains("resumed: none of its checkpoints can be read, so the run begins anew"));
+    assert!(resumed.stderr.contains("resumed: none of its checkpoints can be read, so the run begins again"));
     place.ok(&format!("{FIT} --cycles 6 --out whole"));
     assert_eq!(place.left("run"), place.left("whole"));
 }
@@ -219,8 +219,8 @@ fn a_run_none_of_whose_checkpoints_can_be_read_says_so_and_begins_anew() {
 fn what_does_not_go_with_the_run_is_refused() {
     let place = Place::with_points(300);
     place.ok(&format!("{FIT} --cycles 4 --out run"));
-    place.refused("fit --resume run --cycles 6 --seed 5", &["--seed=5 does not go with --resume", "with --seed=4"]);
-    place.refused("fit --resume run --cycles 6 --method cgs", &["--method=cgs", "without it"]);
+    place.refused("fit --resume run --cycles 6 --seed 5", &["--seed 5 does not go with --resume", "with --seed 4"]);
+    place.refused("fit --resume run --cycles 6 --method cgs", &["--method cgs", "with --method dirigent"]);
     place.refused("fit --resume run --cycles 6 --out other", &["--out"]);
     place.refused("fit --resume nowhere", &["nowhere/run.json", "cannot be resumed"]);
     place.refused("fit --resume run", &["the run has ended"]);
@@ -273,12 +273,12 @@ fn a_run_without_a_checkpoint_begins_anew_and_a_run_that_has_settled_leaves_none
     place.refused("fit --resume run", &["another process is at work"]);
     killed(child);
     let info = place.ok("info run").stdout;
-    assert!(info.contains("it begins anew"), "{info}");
+    assert!(info.contains("it begins again"), "{info}");
     fs::remove_file(place.path("run/trace.csv")).unwrap();
     let child = place.start("fit --resume run");
     place.wait_for_cycles("run", 2);
     let resumed = killed(child);
-    assert!(resumed.stderr.contains("begins anew"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("begins again"), "{}", resumed.stderr);
     place.ok("fit set/data.npy --workers 1 --checkpoint-every 0 --out settled");
     assert_eq!(place.json("settled/run.json")["summary"]["stopped_because"], "stationary");
     assert!(!place.path("settled/checkpoint").exists());

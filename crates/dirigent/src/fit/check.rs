@@ -165,7 +165,7 @@ impl FitOptions {
                 Ok((cycles, Some(Draws { n_draws, thin })))
             }
             _ => Err(too_many_draws(format!(
-                "{n_draws} `draws` with `thin` {thin} need more cycles than can be counted"
+                "`draws` {n_draws} with `thin` {thin} needs more cycles than can be counted"
             ))),
         }
     }
@@ -178,7 +178,7 @@ impl FitOptions {
         let cells = cells.and_then(|cells| cells.checked_mul(usize::from(n_chains)));
         if cells.is_none_or(|cells| cells > isize::MAX as usize / 4) {
             let of_chains = if n_chains > 1 { format!(" and {n_chains} chains") } else { String::new() };
-            return Err(too_many_draws(format!("{n_draws} `draws` of {n_rows} rows{of_chains} do not fit a file")));
+            return Err(too_many_draws(format!("`draws` {n_draws} of {n_rows} rows{of_chains} do not fit a file")));
         }
         Ok(())
     }

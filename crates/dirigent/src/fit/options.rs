@@ -18,7 +18,7 @@ use crate::transform::TransformOptions;
 /// use dirigent::FitOptions;
 ///
 /// let mut options = FitOptions::default();
-/// options.model.sigma = Some(0.5);
+/// options.model.noise_sd = Some(0.5);
 /// options.run.seed = 7;
 ///
 /// // the same value in `run.json` and in Python

@@ -327,7 +327,7 @@ fn check_disk(folder: &RunFolder, options: &FitOptions, n_rows: usize) -> Result
     match free_on_disk(nearest_folder(out)) {
         Some(free) if n_bytes > free => {
             let (needed, free) = (amount(n_bytes), amount(free));
-            let problem = format!("{n_draws} `draws` of {n_rows} rows need {needed} on the disk, {free} are free");
+            let problem = format!("`draws` {n_draws} of {n_rows} rows need {needed} on the disk, {free} are free");
             let hint = "ask for fewer `draws`, make room, or name a folder on another disk with `out`";
             Err(InputError::in_file(out, problem).hint(hint).into())
         }

@@ -135,7 +135,7 @@ impl Rows<'_> {
             "cells must be separated by commas in .csv, by tabs in .tsv".into()
         } else {
             format!(
-                "leave it out with --exclude {name}, read it as labels with --label-column {name}, or as text with --column-family \
+                "leave it out with `exclude` {name}, read it as labels with `label_column` {name}, or as text with `column_families` \
                  {name}=categorical"
             )
         };

@@ -90,7 +90,7 @@ impl Levels {
             return Some(Problem {
                 problem: format!("the first cell is {}, and all others are numbers", quoted(first.as_bytes())),
                 hint: format!(
-                    "if the first line is a header, say --header yes; else put the cell right, or fit the column as text with --column-family \
+                    "if the first line is a header, say `header` yes; else put the cell right, or fit the column as text with `column_families` \
                      {column}=categorical"
                 ),
             });
