@@ -1,7 +1,7 @@
 //! The hierarchy over components: one fit, clusters at any resolution. Ours, not the paper's.
 //!
-//! A mixture often has several components for what people see as one cluster. [`overlap`] measures in one pass over the rows how far components overlap, [`linkage`] merges them
-//! two by two, and a [`Cut`] undoes the last merges. [`layer`] chooses a cut without being told a number; [`support`] says what posterior draws think of each merge.
+//! A mixture often has several components for what people see as one cluster. `overlap` measures in one pass over the rows how far components overlap, `linkage` merges them
+//! two by two, and a [`Cut`] undoes the last merges. `layer` chooses a cut without being told a number; `support` says what posterior draws think of each merge.
 
 mod cut;
 mod distance;

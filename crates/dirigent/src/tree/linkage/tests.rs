@@ -70,6 +70,7 @@ fn by_all_pairs(sums: &OverlapSums, distances: &mut OnALine) -> Vec<Merge> {
             if is_overlapping { -libm::log(similarity) } else { 2.0 * log_rows + LOG_STEPS - similarity };
         merges.push(Merge { clusters: [a, b], log_distance });
         let new = weights.len();
+        #[expect(clippy::needless_range_loop, reason = "rows and columns are written at once")]
         for other in 0..2 * n {
             overlaps[new][other] = overlaps[a][other] + overlaps[b][other];
             overlaps[other][new] = overlaps[new][other];
@@ -132,26 +133,4 @@ fn crumbs_join_before_large_clusters_do() {
     let merges = agglomerate(&sums_on_a_line(&points, &weights, 5.0), &mut OnALine::new(&points));
     assert!(merges[..3].iter().all(|merge| merge.clusters.iter().any(|&ix| ix >= 2)), "{merges:?}");
     assert!(merges[3].clusters.contains(&0) || merges[3].clusters.contains(&1));
-}
-
-/// `cargo test --release -p dirigent --lib -- --ignored --nocapture agglomeration_takes`
-#[test]
-#[ignore = "a measurement"]
-fn how_long_agglomeration_takes() {
-    for (n, reach, label) in
-        [(2000, 1e9, "all overlap"), (2000, 20.0, "near ones overlap"), (20_000, 20.0, "near ones overlap")]
-    {
-        let points: Vec<f64> =
-            (0..n).map(|ix| libm::fmod(f64::from(ix) * 0.618_033_988_75, 1.0) * f64::from(n)).collect();
-        let weights: Vec<f64> = (0..n).map(|ix| 1.0 + libm::fmod(f64::from(ix) * 0.414, 1.0) * 50.0).collect();
-        let sums = sums_on_a_line(&points, &weights, reach);
-        let began = std::time::Instant::now();
-        let merges = agglomerate(&sums, &mut OnALine::new(&points));
-        println!(
-            "{n} components, {label}: {} merges, {} pairs, {:.3} s",
-            merges.len(),
-            sums.pairs().count(),
-            began.elapsed().as_secs_f64()
-        );
-    }
 }
