@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use dirigent::fit::{
-    GivenOption, OutsideEngines, RunFolder, StoredRun, fit_into, grouped, option_value, resume as resume_run,
+    GivenOption, OutsideEngines, RunFolder, StoredRun, fit_read_into, grouped, option_value, resume as resume_run,
 };
 use dirigent::io::is_address;
 use dirigent::{Data, DataOptions, Error, FitOptions, Fitted, Result};
@@ -28,10 +28,8 @@ pub(crate) fn run(args: &FitArgs, matches: &ArgMatches, engines: &dyn OutsideEng
         Some(run) => resume(args, run, matches, &folder, engines),
         None => {
             let options = args.options();
-            options.check()?;
-            folder.check()?;
-            let data = open(&args.data_options(), args.output.console())?;
-            let fit = |terminal: &mut Terminal<'_>| fit_into(&folder, &data, &options, engines, terminal);
+            let read = || open(&args.data_options(), args.output.console());
+            let fit = |terminal: &mut Terminal<'_>| fit_read_into(&folder, read, &options, engines, terminal);
             show(&args.output, &options, args.model.explain_prior, fit)
         }
     }

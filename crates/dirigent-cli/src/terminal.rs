@@ -21,7 +21,6 @@ const WORTH_SAYING: [&str; 3] = ["family", "covariance", "start"];
 pub(crate) struct Terminal<'a> {
     output: &'a OutputArgs,
     explains_prior: bool,
-    interrupt: Interrupt,
     progress: Progress,
     watch: Option<Watch>,
     /// The run folder, once there is one.
@@ -29,11 +28,10 @@ pub(crate) struct Terminal<'a> {
 }
 
 impl<'a> Terminal<'a> {
-    /// From now on signals interrupt the fit instead of ending the process.
     pub(crate) fn new(output: &'a OutputArgs, options: &FitOptions, explains_prior: bool) -> Self {
         let cycles = options.run.cycles.map_or_else(Cycles::default, Cycles::Fixed);
         let progress = Progress::new(output.console(), cycles, options.run.chains);
-        Self { output, explains_prior, interrupt: signals::watch(), progress, watch: None, path: None }
+        Self { output, explains_prior, progress, watch: None, path: None }
     }
 
     /// The cycles are over: the bar makes way for what comes next.
@@ -90,8 +88,9 @@ impl Observer for Terminal<'_> {
         self.progress.say(&as_typed(text));
     }
 
+    /// From here on signals interrupt the fit instead of ending the process: the rows have been read.
     fn interrupt(&self) -> Interrupt {
-        self.interrupt.clone()
+        signals::watch()
     }
 }
 

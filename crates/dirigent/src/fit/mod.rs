@@ -33,6 +33,8 @@ pub use options::{
 pub use outside::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
 #[doc(hidden)]
 pub use prepare::{Input, Prepared, grouped};
+#[doc(hidden)]
+pub use run::fit_read_into;
 pub use run::{RunFolder, fit_into, resume};
 pub use stored::{GivenOption, StoredRun};
 #[doc(hidden)]

@@ -79,11 +79,24 @@ pub fn fit_into(
     engines: &dyn OutsideEngines,
     observer: &mut dyn Observer,
 ) -> Result<Fitted> {
+    fit_read_into(folder, || Ok(data.clone()), options, engines, observer)
+}
+
+/// The same with rows that are read once everything else is known to be sound.
+#[doc(hidden)]
+pub fn fit_read_into(
+    folder: &RunFolder,
+    read: impl FnOnce() -> Result<Data>,
+    options: &FitOptions,
+    engines: &dyn OutsideEngines,
+    observer: &mut dyn Observer,
+) -> Result<Fitted> {
     options.check()?;
     folder.check()?;
     let outside = Outside::open(&options.engine, engines)?;
+    let data = read()?;
     check_disk(folder, options, data.n_rows())?;
-    let input = Input::new(data, options, observer)?;
+    let input = Input::new(&data, options, observer)?;
     let fit = Prepared::on(&input, options, outside.as_ref(), observer)?;
     let keeps = fit.setup.keeps_checkpoints();
     if !keeps && folder.checkpoint_every.is_some() {
