@@ -286,7 +286,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         run = self._run
         clusters = _core.cut(run.path, None if n_clusters == "auto" else n_clusters)
         name = "component_labels.npy" if (run.path / "component_labels.npy").exists() else "labels.npy"
-        return clusters[run.array(name)].astype(np.int32)
+        labels: NDArray[np.int32] = clusters[run.array(name)].astype(np.int32)
+        return labels
 
     @property
     def trace_(self) -> Any:
