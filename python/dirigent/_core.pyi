@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Host", "Model", "Rows", "__version__", "fit", "run_cli"]
+__all__ = ["Host", "Model", "Rows", "__version__", "cut", "fit", "run_cli"]
 __version__: str
 
 @final
