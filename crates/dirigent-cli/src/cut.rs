@@ -75,14 +75,10 @@ pub(crate) fn cut(tree: &Tree, clusters: ClustersArg, min_share: Option<f64>) ->
 fn read_components(run: &Path, n_components: usize) -> Result<Vec<u32>> {
     let own = run.join("component_labels.npy");
     let path = if own.exists() { own } else { run.join("labels.npy") };
-    let found = read_labels(&path)?;
-    let number = |name: &String| name.parse::<u32>().ok().filter(|&number| (number as usize) < n_components);
-    let numbers: Option<Vec<u32>> = found.names.iter().map(number).collect();
-    let Some(numbers) = numbers else {
+    read_labels(&path)?.numbers(n_components).ok_or_else(|| {
         let problem = format!("has labels that are none of the {n_components} components of tree.json");
-        return Err(InputError::in_file(&path, problem).hint("the files are of different runs: fit again").into());
-    };
-    Ok(found.labels.into_iter().map(|label| numbers[label as usize]).collect())
+        InputError::in_file(&path, problem).hint("the files are of different runs: fit again").into()
+    })
 }
 
 fn is_array(path: &Path) -> bool {

@@ -183,7 +183,7 @@ impl Fitted {
     /// ```
     /// use dirigent::{Data, FitOptions, Fitted};
     ///
-    /// let data = Data::from_cells(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2])?;
+    /// let data = Data::from_cells(1, vec![9.0, 9.1, 9.2, 0.0, 0.1, 0.2, 0.3])?;
     /// let fitted = dirigent::fit(&data, &FitOptions::default())?;
     /// let folder = tempfile::tempdir()?;
     /// fitted.save(folder.path().join("run"))?;
@@ -199,7 +199,7 @@ impl Fitted {
         let unreadable = |error: serde_json::Error| {
             InputError::in_file(path.join("run.json"), error.to_string()).hint("name the folder of a finished run")
         };
-        let labels = read_labels(&path.join("labels.npy"))?.labels;
+        let labels = read_numbers(&path.join("labels.npy"))?;
         let certainty = read_certainty(&path.join("certainty.npy"), labels.len())?;
         let (draws, components) = (path.join("draws.npy"), path.join("component_labels.npy"));
         let is_counts = matches!(model.model, Model::Multinomial(_));
@@ -212,11 +212,7 @@ impl Fitted {
             diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
             warnings: serde_json::from_value(part("warnings")).map_err(unreadable)?,
             trace: Vec::new(),
-            component_labels: components
-                .exists()
-                .then(|| read_labels(&components))
-                .transpose()?
-                .map(|read| read.labels),
+            component_labels: components.exists().then(|| read_numbers(&components)).transpose()?,
             tree: Tree::read(path)?,
             draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
             sample: RowSample::read(path, &model.columns, is_counts)?,
@@ -258,6 +254,12 @@ impl Fitted {
 fn read_json(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
     Ok(serde_json::from_str(&text).map_err(|error| InputError::in_file(path, error.to_string()))?)
+}
+
+/// The labels of a run, as they are numbered there.
+fn read_numbers(path: &Path) -> Result<Vec<u32>> {
+    let not_ours = || InputError::in_file(path, "has labels that are not whole numbers from 0").into();
+    read_labels(path)?.numbers(usize::MAX).ok_or_else(not_ours)
 }
 
 /// The probabilities of a `certainty.npy`, one per row.

@@ -32,6 +32,15 @@ pub struct Truth {
     pub names: Vec<String>,
 }
 
+impl Truth {
+    /// The labels as the file numbers them; `None` if one is not a number below `limit`.
+    pub fn numbers(&self, limit: usize) -> Option<Vec<u32>> {
+        let number = |name: &String| name.parse::<u32>().ok().filter(|&number| (number as usize) < limit);
+        let numbers: Vec<u32> = self.names.iter().map(number).collect::<Option<_>>()?;
+        Some(self.labels.iter().map(|&label| numbers[label as usize]).collect())
+    }
+}
+
 /// Numbers labels as they come.
 #[derive(Debug, Default)]
 pub(crate) struct TruthBuilder {
