@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// The cluster of each component: of so many clusters, or of those that the tree shows by itself.
+/// The cluster of each component, at a number of clusters or in the natural layer of the tree.
 #[pyfunction]
 #[pyo3(signature = (folder, n_clusters=None))]
 pub(crate) fn cut(py: Python<'_>, folder: PathBuf, n_clusters: Option<usize>) -> PyResult<Bound<'_, PyArray1<u32>>> {

@@ -134,7 +134,7 @@ impl Fitted {
         &self.tree
     }
 
-    /// The components in so many clusters: the last merges of the tree are undone.
+    /// Groups the components into `n_clusters` clusters by undoing the last merges of the tree.
     ///
     /// ```
     /// use dirigent::{Data, FitOptions};

@@ -19,7 +19,7 @@ use crate::sweep::Kernel;
 pub(super) struct OutsideWorkers<'a> {
     /// How many, if that is not for the user to say.
     pub(super) n_workers: Option<u32>,
-    /// The engine for so many.
+    /// Makes the engine for a number of workers.
     pub(super) engine: Box<dyn Fn(u32) -> Engine + 'a>,
 }
 

@@ -133,7 +133,7 @@ pub struct EngineOptions {
     pub latency: Option<f64>,
     /// `simulated`: bytes per second of each node's link.
     pub bandwidth: Option<f64>,
-    /// `simulated`: workers that take so many times as long.
+    /// `simulated`: workers and the factor by which each is slower.
     pub straggler: Vec<(u32, f64)>,
     /// `simulated`: workers that die after a cycle and return two cycles later.
     pub crash: Vec<(u32, u64)>,

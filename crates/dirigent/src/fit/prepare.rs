@@ -1,6 +1,6 @@
 //! From data and options to a fit that can begin: rows transformed, model chosen, method set up.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::lower::{self, OutsideWorkers};
 use super::options::{EngineName, MethodName};
@@ -10,7 +10,7 @@ use crate::error::{InputError, Result};
 use crate::io::DataSet;
 use crate::method::cgs::Observer;
 use crate::method::start::model::{self, ChosenModel};
-use crate::method::{MethodOptions as MethodSetup, bytes_a_row};
+use crate::method::{MethodOptions as MethodSetup, after, bytes_a_row};
 use crate::model::{Choice, FamilyName, Model, ModelOptions};
 use crate::rows::Shard;
 use crate::run_dir::{DataRecord, RunRecord, Status};
@@ -103,8 +103,7 @@ impl<'a> Prepared<'a> {
         let n_threads = lower::n_threads(&options.engine);
         // a simulation's seconds are virtual
         let is_timed = options.engine.name != EngineName::Simulated;
-        let limit = setup.time_limit().filter(|_| is_timed).and_then(|limit| Duration::try_from_secs_f64(limit).ok());
-        let deadline = limit.and_then(|limit| began.checked_add(limit));
+        let deadline = setup.time_limit().filter(|_| is_timed).and_then(|limit| after(began, limit));
         let chosen = model::choose(&shard, model_options, &survey, kernel, n_threads, deadline, observer)?;
         setup.set_model(chosen.options.clone());
         if has_fine_start {

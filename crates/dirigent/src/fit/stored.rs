@@ -58,7 +58,7 @@ impl StoredRun {
         if has_ended && !folder.has_any() {
             return Err(nothing_left(run));
         }
-        let before = parts(&record, run)?;
+        let before: FitOptions = from_value(record["options"].clone(), run)?;
         let mut changed = [record["data"]["options"].clone(), record["options"].clone()];
         for (name, value) in given {
             let Some((part, at)) = pointer(name, &changed) else {
@@ -160,10 +160,6 @@ fn contradicts(name: &str, value: &Value, stored: &Value) -> InputError {
     let was = if stored.is_null() { "without it".to_owned() } else { format!("with `{name}` {}", text(stored)) };
     let problem = format!("`{name}` {} does not go with `resume`: the run was started {was}", text(value));
     InputError::new(problem).hint("leave it out: a run continues as it was started")
-}
-
-fn parts(record: &Value, run: &Path) -> Result<FitOptions> {
-    from_value(record["options"].clone(), run)
 }
 
 fn from_value<T: serde::de::DeserializeOwned>(value: Value, run: &Path) -> Result<T> {

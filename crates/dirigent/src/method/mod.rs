@@ -295,8 +295,8 @@ fn with_fine_start(
     Ok(Some(DistributedOptions { start: Some(labels), time_limit, ..distributed.clone() }))
 }
 
-/// So many seconds later, unless that is beyond what a clock can tell.
-fn after(began: Instant, seconds: f64) -> Option<Instant> {
+/// The instant `seconds` after `began`, unless no clock can tell it.
+pub(crate) fn after(began: Instant, seconds: f64) -> Option<Instant> {
     Duration::try_from_secs_f64(seconds).ok().and_then(|time| began.checked_add(time))
 }
 

@@ -55,7 +55,7 @@ pub enum ColumnLaw {
 }
 
 impl ColumnLaw {
-    /// The same prior, worth so many times as many rows. That of a normal column stays, since it has widths of its own.
+    /// The same prior, worth `times` as many rows. That of a normal column stays, since it has widths of its own.
     pub(crate) fn weighed(self, times: f64) -> Self {
         match self {
             Self::Normal { .. } => self,
