@@ -143,16 +143,22 @@ fn a_signal_ends_a_run_at_a_border_and_it_goes_on_from_there() {
     let place = Place::with_points(1500);
     for (signal, code, method) in [("INT", 130, "dirigent"), ("TERM", 143, "slicemr"), ("INT", 130, "cgs")] {
         let whole = format!("whole-{method}");
-        let run = format!("run-{method}");
         let workers = if method == "cgs" { "" } else { "--workers 3" };
-        let fit = format!("fit set/data.npy {workers} --seed 4 --method {method} --cycles 40 --draws 5");
-        place.ok(&format!("{fit} --out {whole}"));
-        let child = place.start(&format!("{fit} --out {run}"));
-        place.wait_for_cycles(&run, 4);
-        let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-        let stopped = ended(child);
+        let fit = format!("fit set/data.npy {workers} --seed 4 --method {method} --draws 5");
+        // A run that ends before the signal arrives says nothing; a longer one will.
+        let (run, cycles, stopped) = [40, 400, 4_000, 40_000]
+            .into_iter()
+            .find_map(|cycles| {
+                let run = format!("run-{method}-{cycles}");
+                let child = place.start(&format!("{fit} --cycles {cycles} --out {run}"));
+                place.wait_for_cycles(&run, 4);
+                let _ = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+                let stopped = ended(child);
+                (stopped.code != Some(0)).then_some((run, cycles, stopped))
+            })
+            .expect("a run long enough to be interrupted");
         assert_eq!(stopped.code, Some(code), "{method}: {}", stopped.stderr);
+        place.ok(&format!("{fit} --cycles {cycles} --out {whole}"));
         assert!(stopped.stderr.contains(&format!("to continue: dirigent fit --resume {run}")), "{}", stopped.stderr);
         assert_eq!(place.json(&format!("{run}/run.json"))["status"], "interrupted");
         let info = place.ok(&format!("info {run}")).stdout;
