@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dirigent::io::labels::read_labels;
-use dirigent::run_dir::{write_file, write_labels};
-use dirigent::tree::{Cut, Tree};
-use dirigent::{InputError, Result};
+use dirigent::internals::io::labels::read_labels;
+use dirigent::internals::run_dir::{write_file, write_labels};
+use dirigent::{Cut, InputError, Result, Tree};
 use serde::Serialize;
 
 use crate::args::{ClustersArg, CutArgs};

@@ -5,13 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use dirigent::io::DataSet;
-use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::Shard;
-use dirigent::run_dir::{FittedModel, NpyWriter, write_file};
-use dirigent::sweep::Kernel;
-use dirigent::tree::{Cut, Tree};
-use dirigent::{InputError, Result};
+use dirigent::internals::io::DataSet;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rows::Shard;
+use dirigent::internals::run_dir::{FittedModel, NpyWriter, write_file};
+use dirigent::{Cut, InputError, Kernel, Prediction, Result, Tree};
 use serde::Serialize;
 
 use crate::args::{ClustersArg, PredictArgs, PredictOutputArgs};

@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dirigent::interrupt::Interrupt;
-use dirigent::model::{Choice, Model, ModelOptions};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::trace::CycleInfo;
-use dirigent::{FitOptions, Observer, Result};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::{Choice, CycleInfo, FitOptions, Interrupt, Model, ModelOptions, Observer, Result};
 
 use crate::args::OutputArgs;
 use crate::console::Console;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use dirigent::posterior::generate::generate;
-use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::{Row, Shard, Table};
-use dirigent::run_dir::FittedModel;
-use dirigent::sweep::Kernel;
+use dirigent::internals::posterior::generate::generate;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Kernel, Prediction, Row};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 

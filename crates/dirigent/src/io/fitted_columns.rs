@@ -14,25 +14,6 @@ use super::{DataSet, Format, Storage, delimited, format, matrix_market, npy, npz
 use crate::error::{InputError, Result};
 
 /// The columns a model was fitted to.
-///
-/// ```
-/// use dirigent::io::{FittedColumns, Selection};
-///
-/// let columns = FittedColumns {
-///     n_columns: 2,
-///     names: Some(vec!["height".to_owned(), "weight".to_owned()]),
-///     selection: Selection::default(),
-///     levels: Vec::new(),
-///     numbered_from_zero: false,
-/// };
-/// // another file has them in another order, and something else beside
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("more.csv");
-/// std::fs::write(&path, "weight,age,height\n80,40,1.91\n")?;
-/// let (data, _notes) = columns.open(&[path])?;
-/// assert_eq!(data.column_names(), Some(&["height".to_owned(), "weight".to_owned()][..]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FittedColumns {
     /// How many (for counts: the size of the vocabulary).

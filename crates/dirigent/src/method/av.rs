@@ -14,17 +14,6 @@ use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// What a run of AV needs beside its rows.
-///
-/// ```
-/// use dirigent::method::av::AvOptions;
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-///
-/// // exact, with four workers that send each other clusters
-/// let coordinator = RoundsCoordinatorOptions { n_workers: 4, ..RoundsCoordinatorOptions::default() };
-/// let options = AvOptions { rounds: RoundsOptions { coordinator, ..RoundsOptions::default() }, merges: false };
-/// assert_eq!(options.rounds.coordinator.n_workers, 4);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct AvOptions {
     /// What all methods in rounds need.
@@ -34,29 +23,6 @@ pub struct AvOptions {
 }
 
 /// Runs AV over shards, which are the workers' first rows in order.
-///
-/// ```
-/// use dirigent::method::av::{self, AvOptions};
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let shards = [[0.0, 9.0, 0.2], [9.1, 0.1, 9.2]].map(|cells| Shard::of_table(Table::from_f64(1, cells.to_vec())));
-/// let coordinator = RoundsCoordinatorOptions {
-///     n_workers: 2,
-///     model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///     cycles: Cycles::Fixed(100),
-///     ..RoundsCoordinatorOptions::default()
-/// };
-/// let options = AvOptions { rounds: RoundsOptions { coordinator, ..RoundsOptions::default() }, merges: true };
-/// let (outcome, _totals) = av::run(&shards, &options, None, &mut ())?;
-/// // rows travel with their clusters, and labels are in the order of the input all the same
-/// assert_eq!(outcome.labels.len(), 6);
-/// assert_ne!(outcome.labels[0], outcome.labels[1]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shards: &[Shard],
     options: &AvOptions,

@@ -24,21 +24,6 @@ use crate::sweep::{self, Kernel, Sampler, SweepInfo};
 use crate::trace::CycleInfo;
 
 /// How long a chain runs, and what it keeps.
-///
-/// ```
-/// use dirigent::method::cgs::{CgsOptions, Draws};
-/// use dirigent::model::Alpha;
-/// use dirigent::posterior::horizon::Cycles;
-///
-/// // five hundred cycles under a given α, of which the last hundred are kept
-/// let options = CgsOptions {
-///     cycles: Cycles::Fixed(500),
-///     alpha: Alpha::Fixed(1.0),
-///     draws: Some(Draws { n_draws: 100, thin: 1 }),
-///     ..CgsOptions::default()
-/// };
-/// assert_eq!((options.chain, options.start), (0, None));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CgsOptions {
     /// Sweeps over all rows.
@@ -79,14 +64,6 @@ impl Default for CgsOptions {
 }
 
 /// Keep every `thin`-th state of the last `n_draws · thin`.
-///
-/// ```
-/// use dirigent::method::cgs::Draws;
-///
-/// // every tenth state of the last thousand cycles
-/// let draws = Draws { n_draws: 100, thin: 10 };
-/// assert_eq!(draws.n_cycles(), 1000);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {
     /// How many.
@@ -111,13 +88,7 @@ impl Draws {
 /// Who watches a run.
 ///
 /// ```
-/// use dirigent::Result;
-/// use dirigent::method::cgs::{self, CgsOptions, Draws, Observer};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::trace::CycleInfo;
+/// use dirigent::{CycleInfo, Data, FitOptions, Observer, Result};
 ///
 /// /// Counts cycles, and keeps draws in memory.
 /// #[derive(Default)]
@@ -138,16 +109,12 @@ impl Draws {
 ///     }
 /// }
 ///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let options = CgsOptions {
-///     cycles: Cycles::Fixed(20),
-///     draws: Some(Draws { n_draws: 5, thin: 2 }),
-///     ..CgsOptions::default()
-/// };
+/// let data = Data::from_cells(1, vec![0.0, 0.1, 0.2, 9.0, 9.1])?;
+/// let mut options = FitOptions::default();
+/// options.method.name = dirigent::MethodName::Cgs;
+/// (options.run.cycles, options.run.draws, options.run.thin) = (Some(20), Some(5), Some(2));
 /// let mut notes = Notes::default();
-/// cgs::run(&rows, &model, &options, None, &mut notes)?;
+/// dirigent::fit_with(&data, &options, &mut notes)?;
 /// assert_eq!((notes.n_cycles, notes.draws.len()), (20, 5));
 /// # Ok::<(), dirigent::Error>(())
 /// ```
@@ -203,25 +170,6 @@ pub trait Observer {
 impl Observer for () {}
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
-///
-/// ```
-/// use dirigent::method::cgs::{self, CgsOptions};
-/// use dirigent::model::Alpha;
-/// # use dirigent::model::{Model, ModelOptions};
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::survey::Survey;
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&options, &Survey::of(&rows))?;
-///
-/// let options = CgsOptions { alpha: Alpha::Fixed(0.01), ..CgsOptions::default() };
-/// let outcome = cgs::run(&rows, &model, &options, None, &mut ())?;
-/// // of three rows near 0 and two near 9; the larger component is number 0
-/// assert_eq!((outcome.k, outcome.labels), (2, vec![0, 0, 0, 1, 1]));
-/// assert_eq!(outcome.components.iter().map(|stats| stats.count).collect::<Vec<_>>(), [3, 2]);
-/// assert!(outcome.certainty.iter().all(|certainty| *certainty > 0.9));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The last state of the chain.
@@ -245,24 +193,6 @@ pub struct Outcome {
 }
 
 /// A chain between two cycles: collapsed Gibbs, a sweep at a time.
-///
-/// ```
-/// use dirigent::method::cgs::Chain;
-/// use dirigent::model::{Alpha, Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut chain = Chain::new(&model, sampler(&model, rows, Kernel::best()), Alpha::Auto, 0);
-/// for _cycle in 0..20 {
-///     chain.step();
-/// }
-/// assert_ne!(chain.labels()[0], chain.labels()[3]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub struct Chain<'a> {
     model: &'a Model,
     sampler: Box<dyn Sampler>,
@@ -424,24 +354,6 @@ impl<'a> Chain<'a> {
 }
 
 /// What is left behind if these labels, numbered without gaps, are the last state after so many cycles: of a run that was interrupted.
-///
-/// ```
-/// use dirigent::method::cgs::conclude;
-/// # use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::StoppedBecause;
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&options, &Survey::of(&rows))?;
-///
-/// // three rows near 0 and two near 9; the last state had one of them in the wrong place
-/// let outcome = conclude(&rows, &model, Kernel::best(), 1.0, &[0, 0, 1, 1, 1], 7);
-/// assert_eq!((outcome.cycles, outcome.stopped_because), (7, StoppedBecause::Interrupted));
-/// assert_eq!(outcome.k, 2);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels: &[u32], cycles: u64) -> Outcome {
     let sampler = sweep::sampler(model, shard.clone(), kernel);
     let chain = Chain::new(model, sampler, Alpha::Fixed(alpha), 0).start_from(labels);
@@ -449,20 +361,6 @@ pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels
 }
 
 /// Runs a chain over all rows.
-///
-/// ```
-/// use dirigent::method::cgs::{self, CgsOptions};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let outcome = cgs::run(&rows, &model, &CgsOptions::default(), None, &mut ())?;
-/// assert_eq!(outcome.labels, [0, 0, 0, 1, 1]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shard: &Shard,
     model: &Model,
@@ -545,22 +443,6 @@ fn saved_chain(saved: Option<Saved>, n_rows: usize) -> Result<Option<ChainState>
 }
 
 /// The log-joint of any labelling, such as the true one.
-///
-/// ```
-/// use dirigent::method::cgs::log_joint_of_labels;
-/// # use dirigent::model::{Model, ModelOptions};
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::survey::Survey;
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&options, &Survey::of(&rows))?;
-///
-/// // three rows near 0 and two near 9
-/// let log_joint = |labels: &[u32]| log_joint_of_labels(&rows, &model, 1.0, labels);
-/// assert!(log_joint(&[0, 0, 0, 1, 1]) > log_joint(&[0, 0, 0, 0, 0]));
-/// assert_eq!(log_joint(&[0, 0, 0, 1, 1]), log_joint(&[1, 1, 1, 0, 0]), "numbers mean nothing");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn log_joint_of_labels(shard: &Shard, model: &Model, alpha: f64, labels: &[u32]) -> f64 {
     let mut sampler = sweep::reference_sampler(model, shard.clone());
     let n_slots = labels.iter().max().map_or(0, |&label| label as usize + 1);

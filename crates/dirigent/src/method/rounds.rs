@@ -16,21 +16,6 @@ use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// What a run of a method in rounds needs beside its rows. By default nothing is kept but the result.
-///
-/// ```
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::cgs::Draws;
-/// use dirigent::method::distributed::Engine;
-/// use dirigent::method::rounds::RoundsOptions;
-///
-/// let options = RoundsOptions {
-///     draws: Some(Draws { n_draws: 200, thin: 1 }),
-///     engine: Engine::Threads(2),
-///     ..RoundsOptions::default()
-/// };
-/// // the slice sampler and the sampler with sub-clusters are told the same
-/// assert_eq!(MethodOptions::Slice(options.clone()).draws(), MethodOptions::Subc(options).draws());
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundsOptions {
     /// The sampler.

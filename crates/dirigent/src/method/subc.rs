@@ -13,28 +13,6 @@ use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// Runs SubC over shards, which are the workers' rows in order.
-///
-/// ```
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::method::subc;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = RoundsOptions {
-///     coordinator: RoundsCoordinatorOptions {
-///         model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///         cycles: Cycles::Fixed(100),
-///         ..RoundsCoordinatorOptions::default()
-///     },
-///     ..RoundsOptions::default()
-/// };
-/// let (outcome, _totals) = subc::run(&[rows], &options, None, &mut ())?;
-/// assert_ne!(outcome.labels[0], outcome.labels[4]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shards: &[Shard],
     options: &RoundsOptions,

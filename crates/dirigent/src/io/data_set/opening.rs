@@ -52,21 +52,6 @@ struct Part {
 impl DataSet {
     /// Opens files, in the given order. A folder stands for its data files in order of their names, a pattern such as `part-*.csv` for the
     /// files that it fits; objects of a store are fetched.
-    ///
-    /// ```
-    /// use dirigent::io::{DataSet, Selection};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let file = folder.path().join("people.csv");
-    /// std::fs::write(&file, "height,colour,group\n1.91,red,a\n,blue,b\n")?;
-    ///
-    /// let selection = Selection { label_column: Some("group".to_owned()), ..Selection::default() };
-    /// let data = DataSet::open(&[file], &selection)?;
-    /// assert_eq!((data.n_rows(), data.n_columns()), (2, 2));
-    /// assert_eq!(data.missing(), [1, 0]);
-    /// assert_eq!(data.levels()[1].as_deref(), Some(["red".to_owned(), "blue".to_owned()].as_slice()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn open(paths: &[PathBuf], selection: &Selection) -> Result<Self> {
         Self::open_with(paths, selection, &Storage::default())
     }
