@@ -25,6 +25,9 @@
 //!
 //! [`fit_with`] reports every cycle to an [`Observer`] and can be interrupted; [`fit_into`] writes a run folder with checkpoints while it runs.
 //! A distribution that is missing is a [`Family`] of your own. `ARCHITECTURE.md` of the repository maps the private modules.
+// what only run folders need is there, but not called
+#![cfg_attr(not(feature = "files"), allow(dead_code, unused_imports, rustdoc::broken_intra_doc_links))]
+
 mod checkpoint;
 mod cholesky;
 mod consolidate;
@@ -57,10 +60,11 @@ pub use engine::remote::Transport;
 pub use error::{Error, InputError, Result};
 pub use family::{Conjugate, Family, OwnedRow};
 pub use fit::{
-    Data, DataOptions, EngineName, EngineOptions, EngineSettings, FitOptions, Fitted, GivenOption, MethodName,
-    MethodOptions, NoEngines, OutsideEngine, OutsideEngines, RunFolder, RunOptions, SharedEngine, StartName, StoredRun,
-    fit, fit_into, fit_with, resume,
+    Data, DataOptions, EngineName, EngineOptions, EngineSettings, FitOptions, Fitted, MethodName, MethodOptions,
+    NoEngines, OutsideEngine, OutsideEngines, RunOptions, SharedEngine, StartName, fit, fit_with,
 };
+#[cfg(feature = "files")]
+pub use fit::{GivenOption, RunFolder, StoredRun, fit_into, resume};
 pub use interrupt::Interrupt;
 pub use io::{Header, MemoryRows, Spill};
 pub use method::cgs::Observer;

@@ -54,7 +54,7 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
     let model = Model::resolve(&coordinator.model, &Survey::of_all(&shards)).unwrap();
     let exact = match alpha {
         Alpha::Fixed(alpha) => Enumeration::new(&model, rows, alpha),
-        Alpha::Auto => Enumeration::integrated(&model, rows),
+        _ => Enumeration::integrated(&model, rows),
     };
     exact.assert_interesting();
     // no clock is asked: it would take longer than the draws

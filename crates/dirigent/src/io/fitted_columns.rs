@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
+#[cfg(feature = "files")]
+use super::npz;
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::selection::{ColumnNames, Header, Selection};
-use super::{DataSet, Format, Storage, delimited, format, matrix_market, npy, npz, parquet, source};
+use super::{DataSet, Format, Storage, delimited, format, matrix_market, npy, source};
 use crate::error::{InputError, Result};
 
 /// The columns a model was fitted to.
@@ -140,10 +144,16 @@ fn columns_of(file: &Path, header: Header) -> Result<Option<ColumnNames>> {
         Format::Npy => Some(ColumnNames::numbered(npy::n_columns(file)?)),
         Format::Csv => Some(delimited::columns(file, b',', header)?),
         Format::Tsv => Some(delimited::columns(file, b'\t', header)?),
+        #[cfg(feature = "parquet")]
         Format::Parquet => Some(parquet::columns(file)?),
         Format::MatrixMarket => matrix_market::n_columns(file)?.map(ColumnNames::numbered),
+        #[cfg(feature = "files")]
         Format::Npz => npz::n_columns(file)?.map(ColumnNames::numbered),
         Format::Docword | Format::Svmlight => None,
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(super::without_feature(file, "parquet")),
+        #[cfg(not(feature = "files"))]
+        Format::Npz => return Err(super::without_feature(file, "files")),
     })
 }
 

@@ -6,6 +6,7 @@
 mod csr;
 mod model_file;
 mod npy;
+#[cfg_attr(not(feature = "files"), path = "npz_off.rs")]
 mod npz;
 mod pending;
 mod record;
