@@ -86,7 +86,7 @@ impl Observer for Terminal<'_> {
     }
 
     /// From here on signals interrupt the fit instead of ending the process: the rows have been read.
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         signals::watch()
     }
 }

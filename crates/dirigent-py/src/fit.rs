@@ -93,7 +93,7 @@ impl Observer for PythonObserver {
         Ok(())
     }
 
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         self.interrupt.clone()
     }
 }

@@ -55,7 +55,7 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         self.interrupt.clone()
     }
 
@@ -70,7 +70,7 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn has_begun(&self) -> bool {
+    fn has_begun(&mut self) -> bool {
         self.goes_on_from.as_ref().is_some_and(Saved::has_begun)
     }
 

@@ -1,7 +1,7 @@
 //! AV: the auxiliary-variable sampler, in which clusters travel between workers, on any number of workers and any engine. Exact, unless workers merge
 //! their own clusters.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::crew::Succession;
 use super::drive::Pair;
 use super::rounds::{self, InRounds, RoundsOptions};
@@ -10,6 +10,7 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::{AvCoordinator, AvWorkerOptions, RoundsCoordinatorOptions, WorkerKind, keeps_no_checkpoints};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 

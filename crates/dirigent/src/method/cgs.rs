@@ -3,7 +3,6 @@
 //! At a cycle's border the state is a pure function of (labels, α, cycle): components are numbered without gaps and their
 //! statistics are recomputed from the labels.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,8 @@ use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
 use crate::metrics;
-use crate::model::{Alpha, Choice, Model, ModelOptions};
+use crate::model::{Alpha, Model};
+use crate::observer::Observer;
 use crate::posterior::alpha::resample_alpha;
 use crate::posterior::horizon::{Cycles, Ending, Horizon, StoppedBecause};
 use crate::rng::{Role, Seed};
@@ -84,90 +84,6 @@ impl Draws {
         left < self.n_cycles() && left.is_multiple_of(self.thin)
     }
 }
-
-/// Who watches a run.
-///
-/// ```
-/// use dirigent::{CycleInfo, Data, FitOptions, Observer, Result};
-///
-/// /// Counts cycles, and keeps draws in memory.
-/// #[derive(Default)]
-/// struct Notes {
-///     n_cycles: u64,
-///     draws: Vec<Vec<u32>>,
-/// }
-///
-/// impl Observer for Notes {
-///     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-///         self.n_cycles = info.cycle;
-///         Ok(())
-///     }
-///
-///     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
-///         self.draws.push(state.to_vec());
-///         Ok(())
-///     }
-/// }
-///
-/// let data = Data::from_cells(1, vec![0.0, 0.1, 0.2, 9.0, 9.1])?;
-/// let mut options = FitOptions::default();
-/// options.method.name = dirigent::MethodName::Cgs;
-/// (options.run.cycles, options.run.draws, options.run.thin) = (Some(20), Some(5), Some(2));
-/// let mut notes = Notes::default();
-/// dirigent::fit_with(&data, &options, &mut notes)?;
-/// assert_eq!((notes.n_cycles, notes.draws.len()), (20, 5));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
-pub trait Observer {
-    /// After every cycle.
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-    /// For every state that is kept.
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-    /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after every cycle.
-    fn watches_states(&self) -> bool {
-        false
-    }
-    /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers showed last.
-    fn on_state(&mut self, _info: &CycleInfo, _state: &dyn Fn() -> Vec<u32>) {}
-    /// What ends the run when it is raised; asked once, before the first cycle.
-    fn interrupt(&self) -> Interrupt {
-        Interrupt::new()
-    }
-    /// Whether the state is wanted at the border that has just been reached, to go on from it one day.
-    fn wants_checkpoint(&mut self) -> bool {
-        false
-    }
-    /// The state at a border, because it was wanted, or because the run is interrupted and this was its last border. All that was told before
-    /// belongs to it.
-    fn on_checkpoint(&mut self, _saved: Saved) -> Result<()> {
-        Ok(())
-    }
-    /// Once the model is chosen: the model, what was asked for, and what was chosen and why.
-    fn on_model(&mut self, _model: &Model, _asked: &ModelOptions, _choices: &[Choice]) {}
-    /// Once the run folder exists, before the first cycle.
-    fn on_folder(&mut self, _path: &Path) -> Result<()> {
-        Ok(())
-    }
-    /// Something that whoever waits may want to know, such as a worker that was lost.
-    fn on_notice(&mut self, _text: &str) {}
-    /// What the search for a start is doing, before each of its levels.
-    fn on_start(&mut self, _text: &str) {}
-    /// Whether there is a state to go on from, so that nothing need be found to begin with.
-    fn has_begun(&self) -> bool {
-        false
-    }
-    /// The state to go on from instead of beginning; asked once, before the first cycle.
-    fn take_saved(&mut self) -> Option<Saved> {
-        None
-    }
-}
-
-/// Nobody watches: only the outcome counts.
-impl Observer for () {}
 
 /// What a run leaves behind. Components are numbered by falling size of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{Draws, Outcome};
 use super::{MethodOptions, run as run_one};
 use crate::checkpoint::Saved;
 use crate::engine::RunTotals;
 use crate::error::{InputError, Result};
-use crate::interrupt::Interrupt;
 use crate::model::Model;
+use crate::observer::Observer;
 use crate::posterior::diagnostics::Mixing;
 use crate::posterior::horizon::StoppedBecause;
 use crate::rows::Shard;
@@ -169,6 +169,10 @@ impl Listener<'_> {
 }
 
 impl Observer for Listener<'_> {
+    fn inner(&mut self) -> Option<&mut dyn Observer> {
+        Some(&mut *self.observer)
+    }
+
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.seconds = info.virtual_seconds.unwrap_or(info.seconds);
         let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
@@ -182,35 +186,11 @@ impl Observer for Listener<'_> {
         self.observer.on_draw(state)
     }
 
-    fn watches_states(&self) -> bool {
-        self.observer.watches_states()
-    }
-
-    fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
-        self.observer.on_state(info, state);
-    }
-
-    fn interrupt(&self) -> Interrupt {
-        self.observer.interrupt()
-    }
-
-    fn wants_checkpoint(&mut self) -> bool {
-        self.observer.wants_checkpoint()
-    }
-
     fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
         self.observer.on_checkpoint(Saved { earlier: self.earlier.clone(), ..saved })
     }
 
-    fn on_notice(&mut self, text: &str) {
-        self.observer.on_notice(text);
-    }
-
-    fn on_start(&mut self, text: &str) {
-        self.observer.on_start(text);
-    }
-
-    fn has_begun(&self) -> bool {
+    fn has_begun(&mut self) -> bool {
         self.saved.as_ref().is_some_and(Saved::has_begun)
     }
 

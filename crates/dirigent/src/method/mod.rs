@@ -27,7 +27,7 @@ pub mod start;
 pub mod subc;
 
 use self::av::AvOptions;
-use self::cgs::{CgsOptions, Draws, Observer, Outcome};
+use self::cgs::{CgsOptions, Draws, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
 use self::start::Search;
@@ -37,6 +37,7 @@ use crate::engine::RunTotals;
 use crate::error::{Error, Result};
 use crate::halves::Half;
 use crate::model::{Model, ModelOptions};
+use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::posterior::point::numbered_by_size;
 use crate::rng::Seed;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{Draws, Outcome};
 use super::collector::Watching;
 use super::crew::Succession;
 use super::distributed::Engine;
@@ -12,6 +12,7 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::RoundsCoordinatorOptions;
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 

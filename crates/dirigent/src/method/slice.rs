@@ -3,7 +3,7 @@
 //! It mixes slowly from a poor start, because large components seldom split or merge unless such moves are tried beside the sweeps: best started
 //! where a faster method has ended (`finish.rs`). Without labels to start from, the first cycle seats the rows by components from the prior.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::crew::Succession;
 use super::drive::Pair;
 use super::rounds::{self, InRounds, RoundsOptions, succeeding};
@@ -12,6 +12,7 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::{RoundsCoordinatorOptions, SliceCoordinator, WorkerKind};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 

@@ -1,6 +1,6 @@
 //! SubC: a sampler whose components are split into sub-clusters, on any number of workers and any engine. It is biased: `docs/baselines.md`.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::crew::Succession;
 use super::drive::Pair;
 use super::rounds::{self, InRounds, RoundsOptions, succeeding};
@@ -9,6 +9,7 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::{RoundsCoordinatorOptions, SubcCoordinator, WorkerKind, keeps_no_checkpoints};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 

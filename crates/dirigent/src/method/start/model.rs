@@ -6,8 +6,8 @@
 
 use super::{Found, Search, Start, gamma};
 use crate::error::Result;
-use crate::method::cgs::Observer;
 use crate::model::{Choice, Model, ModelOptions, choose, priors};
+use crate::observer::Observer;
 use crate::rng::Seed;
 use crate::rows::Shard;
 use crate::survey::Survey;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     impl Observer for Listener {
-        fn interrupt(&self) -> Interrupt {
+        fn interrupt(&mut self) -> Interrupt {
             self.interrupt.clone()
         }
 
