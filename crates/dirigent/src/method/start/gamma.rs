@@ -88,14 +88,11 @@ fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, kernel: Ke
 
 /// A short fit of a sample.
 fn fit(sample: &Shard, model: &ModelOptions, kernel: Kernel) -> Result<Outcome> {
-    let coordinator = CoordinatorOptions {
-        model: model.clone(),
-        cycles: Cycles::Fixed(CYCLES),
-        kernel: Some(kernel),
-        ..CoordinatorOptions::default()
-    };
+    let model = Model::resolve(model, &Survey::of(sample))?;
+    let coordinator =
+        CoordinatorOptions { cycles: Cycles::Fixed(CYCLES), kernel: Some(kernel), ..CoordinatorOptions::default() };
     let options = DistributedOptions { coordinator, ..DistributedOptions::default() };
-    distributed::run(std::slice::from_ref(sample), &options, None, &mut ()).map(|(outcome, _)| outcome)
+    distributed::run(std::slice::from_ref(sample), &model, &options, None, &mut ()).map(|(outcome, _)| outcome)
 }
 
 /// Where the parabola through the highest point and its neighbours is highest; at an end of the line, the end.
