@@ -11,7 +11,8 @@ use crate::message::slice::SliceLast;
 use crate::message::{Decoded, Stamp, require};
 use crate::model::{Alpha, Model};
 use crate::node::checks::{check_count, check_ids, check_stats};
-use crate::node::rounds::{Gathering, Heard, Progress};
+use crate::node::gathering::{Gathering, Heard};
+use crate::node::rounds::Progress;
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed};
@@ -53,7 +54,10 @@ impl AvCoordinator {
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
-            Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
+            Message::Hello(hello) => {
+                let plan = |model: &Model, n_rows, kernel| self.options.plan(model, n_rows, kernel);
+                self.gathering.on_hello(stamp, hello, plan, out)
+            }
             Message::AvPush(push) => {
                 let is_joining = matches!(push, AvPush::Join { .. });
                 let phase = Phase { n_workers: self.options.n_workers, has_closed: self.progress.has_closed() };

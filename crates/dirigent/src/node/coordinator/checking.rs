@@ -1,6 +1,6 @@
 //! What a push may say, given what its worker was told.
 
-use super::{Coordinator, family_of};
+use super::Coordinator;
 use crate::consolidate::{ComponentId, PieceKey, PieceName};
 use crate::halves::{Half, Part};
 use crate::message::{Decoded, Overlap, Push, Stamp, require};
@@ -9,18 +9,18 @@ use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
 impl Coordinator {
     /// Checks a push that is the next of its worker. Nothing has been done about it yet.
     pub(super) fn check_push(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
-        let is_joining = push.joining.is_some();
+        let (heard, is_joining) = (self.gathering.heard(), push.joining.is_some());
         match &push.joining {
             Some(joining) => {
-                check_joining(joining, stamp, self.n_incarnations)?;
+                check_joining(joining, stamp, heard.n_incarnations)?;
                 check_count(push.base_version)?;
             }
             None => require(push.base_version <= self.version, "a version that was never told")?,
         }
         check_count(push.moved)?;
-        let member = self.members.get(&stamp.shard).filter(|_| !is_joining);
-        check_overlap(&push.overlap, member.map_or(0, |member| member.ids.len()))?;
-        let family = family_of(&self.plan);
+        let column = self.columns.get(&stamp.shard).filter(|_| !is_joining);
+        check_overlap(&push.overlap, column.map_or(0, |column| column.ids.len()))?;
+        let family = heard.family;
         check_stats(push.births.iter().map(|(_, stats)| stats), family)?;
         check_stats(push.contributions.iter().flat_map(|(_, part)| stats_of(part)), family)?;
         // whoever joins may know components by names that labels began with
@@ -77,7 +77,10 @@ impl Coordinator {
         let kept = self.pool.pieces_of(stamp.shard).filter(|(key, _)| stays(key));
         let kept = kept.filter_map(|(_, piece)| Some(piece.stats.as_ref()?.count));
         let counts = kept.chain(said.map(|(_, count)| count));
-        self.hellos.row_counts().check(stamp.shard, counts.chain(push.births.iter().map(|(_, stats)| stats.count)))
+        self.gathering
+            .heard()
+            .row_counts
+            .check(stamp.shard, counts.chain(push.births.iter().map(|(_, stats)| stats.count)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Consolidation, Coordinator, Member, Schedule, family_of};
+use super::{Column, Consolidation, Coordinator, Schedule};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{
     ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive,
@@ -14,7 +14,7 @@ use crate::halves::{Half, Halves, Part};
 use crate::message::codec::{encode_reply, encode_snapshot};
 use crate::message::{Moved, Push, Reply, Snapshot, Stamp, Told};
 use crate::model::Alpha;
-use crate::node::{Address, CycleReport, Outbox};
+use crate::node::{CycleReport, Outbox};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
@@ -28,14 +28,14 @@ const DOCUMENT: usize = 30;
 
 impl Coordinator {
     pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
-        let is_here = |shard: &ShardId| self.waiting.contains_key(shard);
+        let members = self.gathering.members();
         let all_here = if self.is_in_step() {
-            self.awaited.iter().all(is_here)
+            members.all_awaited_wait()
         } else {
-            self.members.keys().all(is_here) && self.waiting.values().all(|(_, push)| push.joining.is_none())
+            members.all_joined_wait() && members.waiting().all(|push| push.joining.is_none())
         };
-        if all_here && !self.waiting.is_empty() {
-            let pushes = std::mem::take(&mut self.waiting);
+        if all_here {
+            let pushes = self.gathering.members_mut().take(|_| true);
             self.absorb(pushes, out);
         }
     }
@@ -47,10 +47,7 @@ impl Coordinator {
         }
         // at the end all wait for one another, but for those who join and have yet to sweep
         let is_closing = self.is_closing();
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let (ready, waiting): (BTreeMap<_, _>, _) =
-            waiting.partition(|(_, (_, push))| !is_closing || push.joining.is_some());
-        self.waiting = waiting;
+        let ready = self.gathering.members_mut().take(|push| !is_closing || push.joining.is_some());
         let is_any_ready = !ready.is_empty();
         if is_any_ready {
             self.absorb(ready, out);
@@ -61,16 +58,16 @@ impl Coordinator {
     }
 
     /// Absorbs pushes and answers them.
-    pub(super) fn absorb(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>, out: &mut Outbox) {
+    pub(super) fn absorb(&mut self, pushes: Vec<(Stamp, Push)>, out: &mut Outbox) {
         if self.is_rebuilding {
             self.recall(&pushes);
         }
-        let swept = pushes.values().filter(|(_, push)| push.joining.is_none()).count() as u64;
+        let swept = pushes.iter().filter(|(_, push)| push.joining.is_none()).count() as u64;
         self.n_absorbed += swept;
-        self.moved += pushes.values().map(|(_, push)| push.moved).sum::<u64>();
+        self.moved += pushes.iter().map(|(_, push)| push.moved).sum::<u64>();
         // whoever joins has nothing yet
         let has = |push: &Push| if push.joining.is_some() { 0 } else { push.base_version };
-        let stamps: Vec<(Stamp, u64)> = pushes.values().map(|(stamp, push)| (*stamp, has(push))).collect();
+        let stamps: Vec<(Stamp, u64)> = pushes.iter().map(|(stamp, push)| (*stamp, has(push))).collect();
         let births = self.enter(pushes);
         let next = self.next_cycle(swept);
         let mut rng = self.stream(next);
@@ -84,7 +81,7 @@ impl Coordinator {
         }
         self.has_closed |= swept > 0 && self.is_closing();
         if next > self.cycle {
-            let n_closed = self.n_absorbed_at_close + (next - self.cycle) * self.members.len() as u64;
+            let n_closed = self.n_absorbed_at_close + (next - self.cycle) * self.columns.len() as u64;
             self.n_absorbed_at_close = n_closed.min(self.n_absorbed);
             self.cycle = next;
             self.close_cycle(log_evidence, &mut rng, out);
@@ -101,7 +98,7 @@ impl Coordinator {
             _ if is_common => self.cycle + 1,
             _ => {
                 let n_since = self.n_absorbed.saturating_sub(self.n_absorbed_at_close);
-                (self.cycle + n_since / self.members.len() as u64).min(self.horizon.last_cycle() - 1)
+                (self.cycle + n_since / self.columns.len() as u64).min(self.horizon.last_cycle() - 1)
             }
         }
     }
@@ -117,23 +114,15 @@ impl Coordinator {
     }
 
     /// Enters contributions in worker order; what is new to the pool is returned in the same order.
-    fn enter(&mut self, pushes: BTreeMap<ShardId, (Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
+    fn enter(&mut self, pushes: Vec<(Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
         let mut births = Vec::new();
-        for (shard, (stamp, push)) in pushes {
+        for (Stamp { shard, .. }, push) in pushes {
             if let Some(joining) = push.joining {
                 self.pool.take_out(shard);
-                let member = Member {
-                    incarnation: stamp.incarnation,
-                    sequence: 0,
-                    sum_log_base: joining.sum_log_base,
-                    reply: None,
-                    ids: Arc::default(),
-                };
-                self.members.insert(shard, member);
+                self.columns.insert(shard, Column { sum_log_base: joining.sum_log_base, ids: Arc::default() });
             }
-            let member = self.members.get_mut(&shard).expect("it has joined");
-            self.overlaps.insert(shard, (Arc::clone(&member.ids), push.overlap));
-            member.sequence = stamp.sequence;
+            let column = self.columns.get(&shard).expect("it has joined");
+            self.overlaps.insert(shard, (Arc::clone(&column.ids), push.overlap));
             for (id, part) in push.contributions {
                 let halves = match part {
                     Part::Whole(stats) => vec![stats],
@@ -152,13 +141,13 @@ impl Coordinator {
             let named = |(number, stats)| (PieceKey::whole(shard, PieceName::Birth(number)), stats);
             births.extend(push.births.into_iter().map(named));
         }
-        let family = family_of(&self.plan);
+        let family = self.gathering.family();
         self.pool.settle(family);
         births
     }
 
     fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, rng: &mut Stream) {
-        let family = family_of(&self.plan);
+        let family = self.gathering.family();
         let (pool, alpha) = (&mut self.pool, self.alpha);
         // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
         let consolidation = if self.has_closed { Consolidation::Progressive } else { self.options.consolidation };
@@ -181,7 +170,7 @@ impl Coordinator {
         rng: &mut Stream,
     ) {
         let is_last = self.is_closing();
-        let family = family_of(&self.plan);
+        let family = self.gathering.family();
         let (pool, alpha) = (&mut self.pool, self.alpha);
         stamps.iter().for_each(|(stamp, _)| splits::place(pool, stamp.shard, family, alpha, rng));
         if closes_cycle && !self.has_closed {
@@ -195,8 +184,8 @@ impl Coordinator {
 
     /// The log-joint of the pool as it is.
     fn log_joint(&self) -> f64 {
-        let sum_log_base = self.members.values().map(|member| member.sum_log_base).sum();
-        log_joint(family_of(&self.plan), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base)
+        let sum_log_base = self.columns.values().map(|column| column.sum_log_base).sum();
+        log_joint(self.gathering.family(), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base)
     }
 
     /// Whether components that hold nearly all rows have been tried for a split.
@@ -214,7 +203,7 @@ impl Coordinator {
         let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
         match log_evidence {
             Some(log_evidence) => {
-                let (is_tried, model) = (self.is_tried(n_rows), &self.plan.as_ref().expect("there is a plan").model);
+                let (is_tried, model) = (self.is_tried(n_rows), &self.gathering.plan().expect("there is a plan").model);
                 let family = model.conjugate();
                 let numbers = if family.has_counts() { DOCUMENT } else { family.stats_len() };
                 let n_multiplications = n_rows as f64 * k as f64 * numbers as f64;
@@ -254,15 +243,10 @@ impl Coordinator {
             let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
             let frame = encode_reply(*stamp, &reply, snapshot);
             self.pool.fuse(stamp.shard);
-            let member = self.members.get_mut(&stamp.shard).expect("it has pushed");
-            (member.reply, member.ids) = (Some(frame.clone()), Arc::clone(&ids));
-            out.send(Address::Worker(stamp.shard), frame);
-            if is_last {
-                self.released.insert(stamp.shard);
-                self.awaited.remove(&stamp.shard);
-            }
+            self.columns.get_mut(&stamp.shard).expect("it has pushed").ids = Arc::clone(&ids);
+            self.gathering.answer(*stamp, frame, is_last, out);
         }
-        self.pool.settle(family_of(&self.plan));
+        self.pool.settle(self.gathering.family());
         out.is_done = self.is_done();
     }
 
@@ -279,7 +263,7 @@ impl Coordinator {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.has_closed && self.members.keys().all(|shard| self.released.contains(shard))
+        self.has_closed && self.gathering.all_released()
     }
 
     /// Notes which components are no longer as they were last told.
@@ -293,21 +277,21 @@ impl Coordinator {
                 _ => (id, (Told { total: total.stats.clone(), halves }, self.version)),
             }
         };
-        self.told = self.pool.live_with_halves(family_of(&self.plan)).map(now).collect();
+        self.told = self.pool.live_with_halves(self.gathering.family()).map(now).collect();
     }
 
     /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
     pub(super) fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
-        let (version, step) = if is_last { (0, None) } else { (version, family_of(&self.plan).snapshot_step()) };
+        let (version, step) = if is_last { (0, None) } else { (version, self.gathering.family().snapshot_step()) };
         let news = |(id, (told, since)): (&ComponentId, &(Told, u64))| (*id, (*since > version).then(|| told.clone()));
         let components = self.told.iter().map(news).collect();
         encode_snapshot(&Snapshot { version: self.version, components }, step)
     }
 
     /// Takes the live ids, α and cycle from the worker that had heard last.
-    fn recall(&mut self, pushes: &BTreeMap<ShardId, (Stamp, Push)>) {
+    fn recall(&mut self, pushes: &[(Stamp, Push)]) {
         self.is_rebuilding = false;
-        let newest = pushes.values().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
+        let newest = pushes.iter().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
         let Some((stamp, push)) = newest else { return };
         let joining = push.joining.expect("a rebuild begins with full pushes");
         // one that goes on from a checkpoint knows its cycle
@@ -320,8 +304,8 @@ impl Coordinator {
         // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
         let lives =
             |shard: ShardId, push: &Push| shard == stamp.shard || (self.options.has_start && push.base_version == 0);
-        let named = pushes.iter().filter(|(shard, (_, push))| lives(**shard, push));
-        let named = named.flat_map(|(shard, (_, push))| push.contributions.iter().map(|(id, _)| (*shard, *id)));
+        let named = pushes.iter().filter(|(stamp, push)| lives(stamp.shard, push));
+        let named = named.flat_map(|(stamp, push)| push.contributions.iter().map(|(id, _)| (stamp.shard, *id)));
         let mut alive: Vec<(ShardId, ComponentId)> = named.collect();
         alive.iter().for_each(|(_, id)| self.pool.keep_clear_of(*id));
         let n_alive = alive.iter().map(|(_, id)| id).collect::<BTreeSet<_>>().len();

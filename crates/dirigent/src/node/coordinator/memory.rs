@@ -4,19 +4,21 @@
 //! sent again with a snapshot that says everything, which gives a receiver the same as the differences it missed. Under an asynchronous
 //! schedule answers are of many versions, and workers are asked for everything instead, as by a coordinator in another's place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Coordinator, CoordinatorOptions, Member, Schedule};
+use super::{Column, Coordinator, CoordinatorOptions, Schedule};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, PoolMemory, ShardId, fits};
 use crate::error::{InputError, Result};
 use crate::halves::Halves;
 use crate::message::codec::decode_reply_alone;
 use crate::message::{Plan, Reply, Told};
-use crate::node::{Address, Frame};
+use crate::node::Address;
+use crate::node::gathering::Gathering;
+use crate::node::members::MembersMemory;
 use crate::posterior::horizon::Horizon;
 
 /// All that a coordinator knows between two cycles.
@@ -24,58 +26,39 @@ use crate::posterior::horizon::Horizon;
 pub(super) struct Memory {
     plan: Plan,
     pool: PoolMemory,
-    members: BTreeMap<ShardId, MemberMemory>,
+    members: MembersMemory,
+    /// Σ log h(x) over the rows of each worker.
+    sums_log_base: BTreeMap<ShardId, f64>,
     told: Vec<(ComponentId, Told, u64)>,
-    awaited: BTreeSet<ShardId>,
     alpha: f64,
     version: u64,
     cycle: u64,
     n_absorbed: u64,
     n_absorbed_at_idle: u64,
-    n_incarnations: u32,
-    gone: BTreeMap<ShardId, u32>,
     since_report: ConsolidateInfo,
     moved: u64,
     horizon: Horizon,
     has_closed: bool,
-    released: BTreeSet<ShardId>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MemberMemory {
-    incarnation: u32,
-    sequence: u64,
-    sum_log_base: f64,
-    /// The answer without its snapshot.
-    answer: Option<Vec<u8>>,
 }
 
 impl Coordinator {
     /// What is to be remembered; nothing before there is a plan.
     pub(super) fn memory(&self) -> Option<Memory> {
-        let member = |(shard, member): (&ShardId, &Member)| {
-            let answer = member.reply.as_ref().map(|frame| frame.own.to_vec());
-            let Member { incarnation, sequence, sum_log_base, .. } = *member;
-            (*shard, MemberMemory { incarnation, sequence, sum_log_base, answer })
-        };
         Some(Memory {
-            plan: self.plan.clone()?,
+            plan: self.gathering.plan()?.clone(),
             pool: self.pool.memory(),
-            members: self.members.iter().map(member).collect(),
+            members: self.gathering.members().memory(false),
+            sums_log_base: self.columns.iter().map(|(shard, column)| (*shard, column.sum_log_base)).collect(),
             told: self.told.iter().map(|(id, (told, since))| (*id, told.clone(), *since)).collect(),
-            awaited: self.awaited.clone(),
             alpha: self.alpha,
             version: self.version,
             cycle: self.cycle,
             n_absorbed: self.n_absorbed,
             n_absorbed_at_idle: self.n_absorbed_at_idle,
-            n_incarnations: self.n_incarnations,
-            gone: self.gone.clone(),
             since_report: self.since_report,
             moved: self.moved,
             horizon: self.horizon.clone(),
             has_closed: self.has_closed,
-            released: self.released.clone(),
         })
     }
 
@@ -83,7 +66,7 @@ impl Coordinator {
     /// workers they join anew, with the rows that they are dealt.
     pub fn resume(options: CoordinatorOptions, checkpoint: &[u8]) -> Result<Self> {
         let memory = Memory::read(checkpoint)?;
-        let has_other_workers = !memory.members.keys().copied().eq(0..options.n_workers);
+        let has_other_workers = !memory.members.shards().eq(0..options.n_workers);
         let horizon = memory.horizon.clone().going_on(options.cycles, options.n_kept);
         if memory.has_closed && horizon.last_cycle() > memory.cycle {
             return Err(too_late().into());
@@ -95,6 +78,9 @@ impl Coordinator {
             return Ok(Self { horizon, cycle, ..Self::rebuild(options, memory.plan, &workers, n_restarts) });
         }
         let family = memory.plan.model.conjugate();
+        if !memory.members.shards().eq(memory.sums_log_base.keys().copied()) {
+            return Err(another_run().into());
+        }
         if !memory.told.iter().all(|(_, told, _)| is_of(told, family)) {
             return Err(another_run().into());
         }
@@ -103,7 +89,6 @@ impl Coordinator {
         let mut coordinator = Self {
             pool,
             told: memory.told.into_iter().map(|(id, told, since)| (id, (told, since))).collect(),
-            awaited: memory.awaited,
             is_rebuilding: false,
             is_resumed: true,
             alpha: memory.alpha,
@@ -112,23 +97,18 @@ impl Coordinator {
             n_absorbed: memory.n_absorbed,
             n_absorbed_at_idle: memory.n_absorbed_at_idle,
             n_absorbed_at_close: memory.n_absorbed,
-            n_incarnations: memory.n_incarnations,
-            gone: memory.gone,
             since_report: memory.since_report,
             moved: memory.moved,
             horizon,
             has_closed: memory.has_closed,
-            released: memory.released,
-            plan: Some(memory.plan),
+            gathering: Gathering::resumed(memory.plan, memory.members),
             ..new
         };
         let snapshot = coordinator.snapshot_since(0, coordinator.has_closed);
         let ids: Arc<[ComponentId]> = coordinator.told.keys().copied().collect();
-        for (shard, MemberMemory { incarnation, sequence, sum_log_base, answer }) in memory.members {
-            let reply = answer.map(|own| Frame { own: own.into(), shared: Some(snapshot.clone()) });
-            let ids = Arc::clone(&ids);
-            coordinator.members.insert(shard, Member { incarnation, sequence, sum_log_base, reply, ids });
-        }
+        coordinator.gathering.members_mut().share(&snapshot);
+        let column = |(shard, sum_log_base)| (shard, Column { sum_log_base, ids: Arc::clone(&ids) });
+        coordinator.columns = memory.sums_log_base.into_iter().map(column).collect();
         Ok(coordinator)
     }
 }
@@ -143,12 +123,11 @@ impl Memory {
 
 /// What each worker was about to be told at the border of a checkpoint.
 pub(in crate::node) fn answers(checkpoint: &[u8]) -> Result<BTreeMap<ShardId, Reply>> {
-    let answer = |(shard, member): (ShardId, MemberMemory)| {
-        let reply = member.answer.as_deref().map(decode_reply_alone).transpose();
-        let reply = reply.map_err(|refusal| refusal.of(Address::Coordinator))?;
-        Ok(reply.map(|reply| (shard, reply)))
+    let answer = |(shard, answer): (ShardId, &[u8])| {
+        let reply = decode_reply_alone(answer).map_err(|refusal| refusal.of(Address::Coordinator))?;
+        Ok((shard, reply))
     };
-    Memory::read(checkpoint)?.members.into_iter().map(answer).filter_map(Result::transpose).collect()
+    Memory::read(checkpoint)?.members.answers().map(answer).collect()
 }
 
 fn is_of(told: &Told, family: &dyn crate::family::Conjugate) -> bool {

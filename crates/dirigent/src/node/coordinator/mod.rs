@@ -12,17 +12,16 @@ mod options;
 
 pub use self::options::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::hellos::{Gathered, Hellos};
+use super::gathering::Gathering;
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
 use crate::error::Result;
-use crate::family::Conjugate;
-use crate::message::codec::{Message, decode_between, encode};
-use crate::message::{Decoded, Hello, Overlap, Plan, Push, Stamp, Told};
+use crate::message::codec::{Message, decode_between};
+use crate::message::{Decoded, Overlap, Plan, Push, Stamp, Told};
 use crate::model::Model;
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
@@ -30,17 +29,12 @@ use crate::stats::Stats;
 /// The node that owns the statistics.
 pub struct Coordinator {
     options: CoordinatorOptions,
-    hellos: Hellos,
-    model: Model,
-    plan: Option<Plan>,
+    gathering: Gathering<Push>,
     pool: Pool,
-    members: BTreeMap<ShardId, Member>,
+    /// What is known of each worker that has pushed.
+    columns: BTreeMap<ShardId, Column>,
     /// The components as they were last told, each with the version since which it is so.
     told: BTreeMap<ComponentId, (Told, u64)>,
-    /// Whom a synchronous cycle waits for.
-    awaited: BTreeSet<ShardId>,
-    /// Pushes that wait: for those of the others, or until nothing more comes.
-    waiting: BTreeMap<ShardId, (Stamp, Push)>,
     /// Set until a coordinator that was lost has heard from everyone again.
     is_rebuilding: bool,
     /// Set for one that goes on from a checkpoint: its first word is what it said last.
@@ -50,9 +44,6 @@ pub struct Coordinator {
     cycle: u64,
     /// Pushes absorbed so far under an asynchronous schedule.
     n_absorbed: u64,
-    n_incarnations: u32,
-    /// The last incarnation a lost worker can have had: what it said may still be under way.
-    gone: BTreeMap<ShardId, u32>,
     /// What happened since the last report.
     since_report: ConsolidateInfo,
     moved: u64,
@@ -67,18 +58,12 @@ pub struct Coordinator {
     has_closed: bool,
     /// How far components overlapped in the last sweep of each worker, and which ones it names.
     overlaps: BTreeMap<ShardId, (Arc<[ComponentId]>, Overlap)>,
-    /// Whom the last answer was sent to.
-    released: BTreeSet<ShardId>,
 }
 
-/// A worker that has pushed.
-struct Member {
-    incarnation: u32,
-    sequence: u64,
+/// What is known of a worker beside its pieces.
+struct Column {
     sum_log_base: f64,
-    /// The answer to its last push, to be sent again if asked again.
-    reply: Option<Frame>,
-    /// The components of the snapshot in that answer.
+    /// The components of the snapshot in the answer to its last push.
     ids: Arc<[ComponentId]>,
 }
 
@@ -87,22 +72,16 @@ impl Coordinator {
     pub fn new(options: CoordinatorOptions, model: Model) -> Self {
         Self {
             alpha: options.alpha.start(),
-            awaited: (0..options.n_workers).collect(),
-            hellos: Hellos::default(),
-            model,
-            plan: None,
+            gathering: Gathering::new(options.n_workers, model),
             pool: Pool::new(0).keeping_halves(options.splits),
-            members: BTreeMap::new(),
+            columns: BTreeMap::new(),
             told: BTreeMap::new(),
-            waiting: BTreeMap::new(),
             // labels to start from are recalled as those of a lost coordinator are
             is_rebuilding: options.has_start,
             is_resumed: false,
             version: 0,
             cycle: 0,
             n_absorbed: 0,
-            n_incarnations: 0,
-            gone: BTreeMap::new(),
             since_report: ConsolidateInfo::default(),
             moved: 0,
             horizon: Horizon::new(options.cycles, options.n_kept),
@@ -111,7 +90,6 @@ impl Coordinator {
             n_absorbed_at_close: 0,
             has_closed: false,
             overlaps: BTreeMap::new(),
-            released: BTreeSet::new(),
             options,
         }
     }
@@ -120,12 +98,9 @@ impl Coordinator {
     // public for the tests only
     #[doc(hidden)]
     pub fn rebuild(options: CoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
-        let awaited = workers.iter().copied().collect();
-        let pool = Pool::new(n_restarts).keeping_halves(options.splits);
-        // above whatever the one before can have handed out
-        let n_incarnations = n_restarts << 24;
         let new = Self::new(options, plan.model.clone());
-        Self { plan: Some(plan), pool, awaited, is_rebuilding: true, n_incarnations, ..new }
+        let pool = Pool::new(n_restarts).keeping_halves(new.options.splits);
+        Self { gathering: Gathering::again(plan, workers, n_restarts), pool, is_rebuilding: true, ..new }
     }
 
     /// The pool.
@@ -142,19 +117,14 @@ impl Coordinator {
     // public for the tests only
     #[doc(hidden)]
     pub fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
+        self.gathering.plan()
     }
 
     /// Which push of each member has been absorbed last, and the answer to it.
     // public for the tests only
     #[doc(hidden)]
     pub fn absorbed(&self) -> impl Iterator<Item = (Stamp, Option<&Frame>)> {
-        let stamp = |(shard, member): (&ShardId, &Member)| Stamp {
-            shard: *shard,
-            incarnation: member.incarnation,
-            sequence: member.sequence,
-        };
-        self.members.iter().map(move |(shard, member)| (stamp((shard, member)), member.reply.as_ref()))
+        self.gathering.members().answered_pushes()
     }
 
     /// The pool, for tests that merge and split at the worst moment.
@@ -163,78 +133,32 @@ impl Coordinator {
         &mut self.pool
     }
 
-    fn new_incarnation(&mut self) -> u32 {
-        self.n_incarnations += 1;
-        self.n_incarnations
-    }
-
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Coordinator, stats_len)?;
+        let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
-            Message::Hello(hello) => self.on_hello(stamp, hello, out),
+            Message::Hello(hello) => {
+                let plan = |model: &Model, n_rows, kernel| self.options.plan(model, n_rows, kernel);
+                self.gathering.on_hello(stamp, hello, plan, out)
+            }
             Message::Push(push) => self.on_push(stamp, push, out).map_err(|refusal| refusal.of(from)),
             _ => Ok(()),
         }
     }
 
-    fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
-        let gathered =
-            self.hellos.take_in(stamp.shard, hello, &self.model, self.plan.is_some(), self.options.n_workers)?;
-        if self.plan.is_some() {
-            self.send_plan(stamp.shard, out);
-        } else if let Some(Gathered { workers, n_rows, kernel }) = gathered {
-            self.plan = Some(self.options.plan(&self.model, n_rows, kernel));
-            workers.into_iter().for_each(|shard| self.send_plan(shard, out));
-        }
-        Ok(())
-    }
-
-    fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
-        let stamp = Stamp { shard, incarnation: self.new_incarnation(), sequence: 0 };
-        let plan = self.plan.clone().expect("there is a plan");
-        out.send(Address::Worker(shard), encode(stamp, &Message::Plan(plan)));
-    }
-
-    /// Next number: absorb. Same number: the same reply again. Anything else is from another life.
     fn on_push(&mut self, stamp: Stamp, push: Push, out: &mut Outbox) -> Decoded<()> {
-        if self.waiting.get(&stamp.shard).is_some_and(|(waiting, _)| *waiting == stamp) {
-            return Ok(());
-        }
-        let member = self.members.get(&stamp.shard);
-        let is_next = match member {
-            Some(member) if member.incarnation == stamp.incarnation => {
-                if stamp.sequence == member.sequence {
-                    if let Some(reply) = &member.reply {
-                        out.send(Address::Worker(stamp.shard), reply.clone());
-                    }
-                    return Ok(());
-                }
-                stamp.sequence == member.sequence + 1
-            }
-            Some(member) => push.joining.is_some() && stamp.incarnation > member.incarnation,
-            None => push.joining.is_some() && self.gone.get(&stamp.shard).is_none_or(|gone| stamp.incarnation > *gone),
-        };
-        let superseded =
-            self.waiting.get(&stamp.shard).is_some_and(|(waiting, _)| waiting.incarnation > stamp.incarnation);
-        if superseded || !is_next {
-            if member.is_none_or(|member| member.incarnation != stamp.incarnation) {
-                self.send_rejoin(stamp.shard, out);
-            }
+        let is_joining = push.joining.is_some();
+        if !self.gathering.is_next(stamp, is_joining, out) {
             return Ok(());
         }
         self.check_push(stamp, &push)?;
-        self.awaited.insert(stamp.shard);
-        // what waits of an earlier life is no longer true
-        self.waiting.remove(&stamp.shard);
-        if !self.is_in_step() && self.is_closing() && push.joining.is_some() {
-            // the others wait to end together, and it has yet to sweep
-            self.absorb(BTreeMap::from([(stamp.shard, (stamp, push))]), out);
-        } else {
-            self.waiting.insert(stamp.shard, (stamp, push));
-            if self.is_in_step() || self.is_closing() {
-                self.close_cycle_if_all_have_come(out);
-            }
+        // at the end the others wait to end together, and who joins has yet to sweep
+        let is_alone = !self.is_in_step() && self.is_closing() && is_joining;
+        self.gathering.members_mut().wait(stamp, push);
+        if is_alone {
+            let pushes = self.gathering.members_mut().take_of(stamp.shard);
+            self.absorb(pushes, out);
+        } else if self.is_in_step() || self.is_closing() {
+            self.close_cycle_if_all_have_come(out);
         }
         Ok(())
     }
@@ -250,21 +174,12 @@ impl Coordinator {
         self.wants_stop || self.cycle + 1 >= self.horizon.last_cycle()
     }
 
-    fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {
-        let stamp = Stamp { shard, incarnation: self.new_incarnation(), sequence: 0 };
-        out.send(Address::Worker(shard), encode(stamp, &Message::Rejoin));
-    }
-
     fn on_lost(&mut self, shard: ShardId, out: &mut Outbox) {
-        self.hellos.forget(shard);
-        self.gone.insert(shard, self.n_incarnations);
-        self.awaited.remove(&shard);
-        self.waiting.remove(&shard);
+        self.gathering.forget(shard);
         self.overlaps.remove(&shard);
-        if self.members.remove(&shard).is_some() {
+        if self.columns.remove(&shard).is_some() {
             self.pool.take_out(shard);
-            let family = family_of(&self.plan);
-            self.pool.settle(family);
+            self.pool.settle(self.gathering.family());
         }
         out.is_done = self.is_done();
         self.close_cycle_if_all_have_come(out);
@@ -274,22 +189,15 @@ impl Coordinator {
 /// For each so many components, idle steps are one more cycle apart: the table of their pairs takes 50 ms for a thousand.
 const COMPONENTS_A_CYCLE: u64 = 100;
 
-/// The family of the plan, on which all work on the pool depends. Borrows the plan alone.
-fn family_of(plan: &Option<Plan>) -> &dyn Conjugate {
-    plan.as_ref().expect("there is a plan before there is anything to pool").model.conjugate()
-}
-
 impl Node for Coordinator {
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
         match event {
             Event::Start => {
-                if self.is_rebuilding && self.plan.is_some() {
-                    self.awaited.clone().into_iter().for_each(|shard| self.send_rejoin(shard, out));
+                if self.is_rebuilding && self.gathering.plan().is_some() {
+                    self.gathering.ask_all(out);
                 }
                 if self.is_resumed {
-                    let answers =
-                        self.members.iter().filter_map(|(shard, member)| Some((*shard, member.reply.clone()?)));
-                    answers.for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
+                    self.gathering.answer_again(out);
                     out.is_done = self.is_done();
                 }
                 Ok(())
@@ -315,12 +223,12 @@ impl Node for Coordinator {
         let cycles_apart = 1 + self.told.len() as u64 / COMPONENTS_A_CYCLE;
         // with splits, components that should be one or two are found at the close of a cycle
         let is_due = !self.options.splits
-            && self.n_absorbed >= self.n_absorbed_at_idle + self.members.len() as u64 * cycles_apart;
-        if !self.is_in_step() && is_due && !self.members.is_empty() && !self.is_closing() {
+            && self.n_absorbed >= self.n_absorbed_at_idle + self.columns.len() as u64 * cycles_apart;
+        if !self.is_in_step() && is_due && !self.columns.is_empty() && !self.is_closing() {
             self.n_absorbed_at_idle = self.n_absorbed;
             self.version += 1;
             let mut rng = self.stream(self.cycle);
-            let family = family_of(&self.plan);
+            let family = self.gathering.family();
             self.since_report += pooled::refine(&mut self.pool, pooled::DEFAULT_MOVES, family, self.alpha, &mut rng);
         }
         Ok(false)

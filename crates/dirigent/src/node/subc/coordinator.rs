@@ -13,7 +13,8 @@ use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply, e
 use crate::message::{Decoded, Plan, Stamp};
 use crate::model::{Alpha, Model};
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
-use crate::node::rounds::{Gathering, Heard, Progress};
+use crate::node::gathering::{Gathering, Heard};
+use crate::node::rounds::Progress;
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
 use crate::posterior::alpha::resample_alpha;
 use crate::rng::{Role, Seed, Stream};
@@ -84,7 +85,10 @@ impl SubcCoordinator {
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let (stamp, message) = decode_between(frame, from, Address::Coordinator, self.gathering.stats_len())?;
         match message {
-            Message::Hello(hello) => self.gathering.on_hello(stamp, hello, &self.options, out),
+            Message::Hello(hello) => {
+                let plan = |model: &Model, n_rows, kernel| self.options.plan(model, n_rows, kernel);
+                self.gathering.on_hello(stamp, hello, plan, out)
+            }
             Message::SubcPush(push) => {
                 let minted = (self.epoch, self.last_id);
                 let check = |push: &SubcPush, heard: &Heard<'_>| check_push(stamp, push, heard, minted);

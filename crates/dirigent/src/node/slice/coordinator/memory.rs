@@ -9,7 +9,9 @@ use crate::consolidate::{ComponentId, ShardId, fits};
 use crate::error::{InputError, Result};
 use crate::message::Plan;
 use crate::node::RoundsCoordinatorOptions;
-use crate::node::rounds::{Gathering, MembersMemory, Progress};
+use crate::node::gathering::Gathering;
+use crate::node::members::MembersMemory;
+use crate::node::rounds::Progress;
 use crate::posterior::horizon::Horizon;
 
 /// All that the coordinator knows between two cycles.
@@ -33,7 +35,7 @@ impl SliceCoordinator {
     pub(super) fn remember(&self) -> Vec<u8> {
         let memory = self.plan().map(|plan| Memory {
             plan: plan.clone(),
-            members: self.gathering.members_memory(),
+            members: self.gathering.members().memory(true),
             columns: self.columns.clone(),
             live: self.live.clone(),
             alpha: self.progress.alpha,

@@ -13,7 +13,7 @@ use crate::message::slice_move::{SliceMove, SliceSettlement, SliceSides};
 use crate::message::{Decoded, Stamp, require};
 use crate::node::Outbox;
 use crate::node::checks::check_stats;
-use crate::node::rounds::Heard;
+use crate::node::gathering::Heard;
 use crate::node::slice::attempt::{Attempt, MOST_STEPS, Next, Partition, Terms, Verdict};
 use crate::node::slice::census::Census;
 use crate::rng::{Role, Seed, Stream};

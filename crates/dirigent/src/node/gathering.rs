@@ -1,18 +1,19 @@
 //! A coordinator's workers: their hellos, the plan made of them, and whose push is awaited.
 
+use super::checks::RowCounts;
+use super::hellos::{Gathered, Hellos};
 use super::members::{Members, MembersMemory, Verdict};
+use super::{Address, Frame, Outbox};
 use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, encode};
 use crate::message::{Decoded, Hello, Plan, Stamp};
 use crate::model::Model;
-use crate::node::checks::RowCounts;
-use crate::node::hellos::{Gathered, Hellos};
-use crate::node::{Address, Frame, Outbox, RoundsCoordinatorOptions};
+use crate::sweep::Kernel;
 
 /// The workers of a coordinator, and the plan they all have.
-pub(in crate::node) struct Gathering<P> {
+pub(super) struct Gathering<P> {
     n_workers: u32,
     hellos: Hellos,
     model: Model,
@@ -21,27 +22,27 @@ pub(in crate::node) struct Gathering<P> {
 }
 
 /// What a push is checked by.
-pub(in crate::node) struct Heard<'a> {
-    pub(in crate::node) family: &'a dyn Conjugate,
-    pub(in crate::node) row_counts: &'a RowCounts,
-    pub(in crate::node) n_incarnations: u32,
+pub(super) struct Heard<'a> {
+    pub(super) family: &'a dyn Conjugate,
+    pub(super) row_counts: &'a RowCounts,
+    pub(super) n_incarnations: u32,
 }
 
 impl<P> Gathering<P> {
     /// Waits for the hellos of so many workers.
-    pub(in crate::node) fn new(n_workers: u32, model: Model) -> Self {
+    pub(super) fn new(n_workers: u32, model: Model) -> Self {
         Self { n_workers, hellos: Hellos::default(), model, plan: None, members: Members::new(0..n_workers, 0) }
     }
 
     /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
-    pub(in crate::node) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+    pub(super) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         // above whatever the one before can have handed out
         let members = Members::new(workers.iter().copied(), n_restarts << 24);
         Self { n_workers: workers.len() as u32, members, ..Self::planned(plan) }
     }
 
     /// The workers of a run that goes on from a border, where all had pushed and were answered.
-    pub(in crate::node) fn resumed(plan: Plan, members: MembersMemory) -> Self {
+    pub(super) fn resumed(plan: Plan, members: MembersMemory) -> Self {
         Self { members: members.recall(), ..Self::planned(plan) }
     }
 
@@ -49,43 +50,49 @@ impl<P> Gathering<P> {
         Self { plan: Some(plan.clone()), ..Self::new(0, plan.model) }
     }
 
-    /// Who has joined, and the last answers.
-    pub(in crate::node) fn members_memory(&self) -> MembersMemory {
-        self.members.memory()
-    }
-
-    pub(in crate::node) fn plan(&self) -> Option<&Plan> {
+    pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }
 
-    pub(in crate::node) fn family(&self) -> &dyn Conjugate {
+    pub(super) fn family(&self) -> &dyn Conjugate {
         self.plan.as_ref().expect("there is a plan before there are statistics").model.conjugate()
     }
 
     /// The length of statistics, once there is a plan.
-    pub(in crate::node) fn stats_len(&self) -> Option<usize> {
+    pub(super) fn stats_len(&self) -> Option<usize> {
         self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len())
     }
 
-    pub(in crate::node) fn on_hello(
+    pub(super) fn on_hello(
         &mut self,
         stamp: Stamp,
         hello: Hello,
-        options: &RoundsCoordinatorOptions,
+        plan: impl FnOnce(&Model, u64, Kernel) -> Plan,
         out: &mut Outbox,
     ) -> Result<()> {
         let gathered = self.hellos.take_in(stamp.shard, hello, &self.model, self.plan.is_some(), self.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
         } else if let Some(Gathered { workers, n_rows, kernel }) = gathered {
-            self.plan = Some(options.plan(&self.model, n_rows, kernel));
+            self.plan = Some(plan(&self.model, n_rows, kernel));
             workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
     }
 
+    /// Whether a push is the next of its worker; otherwise its worker is told what it missed.
+    pub(super) fn is_next(&mut self, stamp: Stamp, is_joining: bool, out: &mut Outbox) -> bool {
+        match self.members.judge(stamp, is_joining) {
+            Verdict::Next => return self.plan.is_some(),
+            Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
+            Verdict::Rejoin if self.plan.is_some() => self.send_rejoin(stamp.shard, out),
+            Verdict::Rejoin | Verdict::Nothing => {}
+        }
+        false
+    }
+
     /// Takes in a push, checked if it is the next of its worker; all pushes of the round in worker order, if it was the last that was awaited.
-    pub(in crate::node) fn on_push(
+    pub(super) fn on_push(
         &mut self,
         stamp: Stamp,
         is_joining: bool,
@@ -93,51 +100,65 @@ impl<P> Gathering<P> {
         check: impl FnOnce(&P, &Heard<'_>) -> Decoded<()>,
         out: &mut Outbox,
     ) -> Result<Option<Vec<(Stamp, P)>>> {
-        let Some(plan) = &self.plan else { return Ok(None) };
-        let heard = Heard {
-            family: plan.model.conjugate(),
-            row_counts: self.hellos.row_counts(),
-            n_incarnations: self.members.n_incarnations(),
-        };
-        let verdict = self.members.on_push(stamp, is_joining, push, |push| check(push, &heard));
-        match verdict.map_err(|refusal| refusal.of(Address::Worker(stamp.shard)))? {
-            Verdict::Waits => return Ok(self.members.take_round()),
-            Verdict::SendAgain(reply) => out.send(Address::Worker(stamp.shard), reply),
-            Verdict::Rejoin => self.send_rejoin(stamp.shard, out),
-            Verdict::Nothing => {}
+        if !self.is_next(stamp, is_joining, out) {
+            return Ok(None);
         }
-        Ok(None)
+        check(&push, &self.heard()).map_err(|refusal| refusal.of(Address::Worker(stamp.shard)))?;
+        self.members.wait(stamp, push);
+        Ok(self.members.take_round())
     }
 
-    pub(in crate::node) fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {
+    /// What a push is checked by.
+    pub(super) fn heard(&self) -> Heard<'_> {
+        Heard {
+            family: self.family(),
+            row_counts: self.hellos.row_counts(),
+            n_incarnations: self.members.n_incarnations(),
+        }
+    }
+
+    pub(super) fn members(&self) -> &Members<P> {
+        &self.members
+    }
+
+    pub(super) fn members_mut(&mut self) -> &mut Members<P> {
+        &mut self.members
+    }
+
+    pub(super) fn answer(&mut self, stamp: Stamp, frame: Frame, is_last: bool, out: &mut Outbox) {
         self.members.answered(stamp, frame.clone(), is_last);
         out.send(Address::Worker(stamp.shard), frame);
     }
 
     /// Puts a push of the round back: it goes on waiting.
-    pub(in crate::node) fn put_back(&mut self, stamp: Stamp, push: P) {
+    pub(super) fn put_back(&mut self, stamp: Stamp, push: P) {
         self.members.put_back(stamp, push);
     }
 
     /// Sends everyone the last answer once more.
-    pub(in crate::node) fn answer_again(&self, out: &mut Outbox) {
+    pub(super) fn answer_again(&self, out: &mut Outbox) {
         self.members.answers().for_each(|(shard, answer)| out.send(Address::Worker(shard), answer));
     }
 
-    /// A worker is gone; all pushes of the round, if only its own was missing.
-    pub(in crate::node) fn lose(&mut self, shard: ShardId) -> Option<Vec<(Stamp, P)>> {
+    /// A worker is gone.
+    pub(super) fn forget(&mut self, shard: ShardId) {
         self.hellos.forget(shard);
         self.members.lose(shard);
+    }
+
+    /// A worker is gone; all pushes of the round, if only its own was missing.
+    pub(super) fn lose(&mut self, shard: ShardId) -> Option<Vec<(Stamp, P)>> {
+        self.forget(shard);
         self.members.take_round()
     }
 
     /// Whether everyone has had the last answer.
-    pub(in crate::node) fn all_released(&self) -> bool {
+    pub(super) fn all_released(&self) -> bool {
         self.members.all_released()
     }
 
     /// Asks everyone to send everything.
-    pub(in crate::node) fn ask_all(&mut self, out: &mut Outbox) {
+    pub(super) fn ask_all(&mut self, out: &mut Outbox) {
         self.members.awaited().into_iter().for_each(|shard| self.send_rejoin(shard, out));
     }
 
