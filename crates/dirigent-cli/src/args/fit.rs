@@ -8,7 +8,7 @@ use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName
 use dirigent::run_dir::Point;
 use dirigent::sweep::Kernel;
 use dirigent::transform::TransformOptions;
-use dirigent::{DataOptions, FitOptions, RunOptions, StartName};
+use dirigent::{Clusters, DataOptions, FitOptions, RunOptions, StartName};
 
 use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, StorageArgs};
 
@@ -88,6 +88,7 @@ impl FitArgs {
             draws: run.draws,
             thin: run.thin,
             point: run.point(),
+            clusters: run.clusters,
         };
         let engine = self.engine.options(self.run.workers, self.run.threads);
         FitOptions { model: self.model.options(), transform, method, engine, run }
@@ -197,7 +198,11 @@ pub(crate) struct RunArgs {
     /// with dirigent, fast with the others; cgs, slicemr and av are exact themselves]
     #[arg(long, value_enum, requires = "draws")]
     pub(crate) draws_from: Option<DrawsFromArg>,
-    /// Which partition labels.npy holds
+    /// What the labels are: the natural layer of the tree over the components (auto), the components, or K clusters; `dirigent cut` changes it
+    /// later [default: auto]
+    #[arg(long, value_name = "auto|components|K")]
+    pub(crate) clusters: Option<Clusters>,
+    /// Which partition of components is taken
     #[arg(long, value_enum, default_value_t = PointArg::Argmax)]
     point: PointArg,
     /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]

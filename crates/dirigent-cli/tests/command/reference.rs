@@ -88,7 +88,9 @@ fn runs() -> Vec<(String, String)> {
     let mut runs = Vec::new();
     for method in METHODS {
         for (family, file, options) in FAMILIES {
-            let fit = format!("fit {file} {options} --method {method} --kernel portable --seed 3 --quiet --no-report");
+            let fit = format!(
+                "fit {file} {options} --method {method} --kernel portable --seed 3 --clusters components --quiet --no-report"
+            );
             let mut add = |engine: &str, options: &str| {
                 runs.push((format!("{method} {family} {engine}"), format!("{fit} {options} --out out --force")));
             };

@@ -277,7 +277,7 @@ pub enum Point {
 /// let agreement = metrics::compare(&[0, 0, 1, 1], &[1, 1, 0, 0]);
 /// let summary = Summary {
 ///     k: 2,
-///     k_labels: 2,
+///     n_clusters: 2,
 ///     log_joint: -21.5,
 ///     log_joint_truth: Some(-21.5),
 ///     vi: Some(agreement.vi),
@@ -299,7 +299,7 @@ pub struct Summary {
     /// The components of the last state.
     pub k: usize,
     /// The clusters of `labels.npy`.
-    pub k_labels: usize,
+    pub n_clusters: usize,
     /// The log-joint of the last state.
     pub log_joint: f64,
     /// The log-joint of the true labels under the same α.
