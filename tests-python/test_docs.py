@@ -35,7 +35,7 @@ def test_the_model_file_is_read_as_its_page_says(transform, heaps, tmp_path):
     page = {}
     exec(compile(only_block("model-file.md", "python"), "model-file.md", "exec"), page)
     rows, _ = heaps
-    model = DirichletProcessMixture(covariance="fixed", sigma=0.5, sigma0=5.0, cycles=20, out=tmp_path / "run", **transform).fit(rows)
+    model = DirichletProcessMixture(covariance_type="isotropic", prior={"sigma": 0.5, "sigma0": 5.0}, random_state=0, method_options={"cycles": 20}, out=tmp_path / "run", **transform).fit(rows)
     other = rows + np.linspace(-3.0, 3.0, len(rows))[:, None]
     probabilities, log_density = page["predict"](tmp_path / "run", other)
     np.testing.assert_allclose(log_density, model.score_samples(other), atol=1e-3)

@@ -221,7 +221,7 @@ impl Fitted {
         Ok(Self {
             certainty,
             kernel: Kernel::best(),
-            choices: Vec::new(),
+            choices: serde_json::from_value(part("choices")).map_err(unreadable)?,
             summary: serde_json::from_value(part("summary")).map_err(unreadable)?,
             posterior: serde_json::from_value(part("posterior")).map_err(unreadable)?,
             diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
