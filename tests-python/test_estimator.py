@@ -28,7 +28,7 @@ def test_heaps_are_found_and_described(heaps):
     assert model.covariances_.shape in {(3, 2, 2), (3, 2)}
     assert model.converged_ and model.alpha_ > 0
     assert model.trace_["k"].iloc[-1] == 3
-    assert "3 clusters of 180 rows" in model._repr_html_()
+    assert "3 clusters (3 components) of 180 rows" in model._repr_html_()
     assert "text/html" in model._repr_mimebundle_()
     assert "DirichletProcessMixture" in DirichletProcessMixture(random_state=0)._repr_html_()
 

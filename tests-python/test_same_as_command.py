@@ -67,7 +67,7 @@ def test_sparse_counts_and_a_docword_file(command, tmp_path, documents):
     model = DirichletProcessMixture(random_state=0).fit(counts)
     assert model.family_ == "multinomial"
     np.testing.assert_array_equal(model.labels_, np.load(run / "labels.npy"))
-    dense = DirichletProcessMixture(family="multinomial").fit(documents[0])
+    dense = DirichletProcessMixture(family="multinomial", random_state=0).fit(documents[0])
     np.testing.assert_array_equal(model.labels_, dense.labels_)
 
 

@@ -96,6 +96,12 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         self.callback = callback
 
 
+# `__new__` takes anything: what there is to give is told by the constructor
+Parameters.__signature__ = inspect.signature(Parameters).replace(  # type: ignore[attr-defined]
+    parameters=list(inspect.signature(Parameters.__init__).parameters.values())[1:]
+)
+
+
 def _suggestion(name: str, known: list[str]) -> str:
     if name in _HABITS:
         return f"; did you mean {_HABITS[name]}?"
