@@ -91,6 +91,14 @@ impl Search<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// Numbers that a row has: its columns, or the words of a document.
+    fn numbers_a_row(&self) -> f64 {
+        match &self.survey.cells {
+            CellSummary::Counts(counts) => counts.n_entries as f64 / self.survey.n_rows.max(1) as f64,
+            CellSummary::Numbers { .. } => self.survey.n_columns as f64,
+        }
+    }
+
     /// The best level of a descent from cells, which are made finer as long as most of them stay. The search ends early if what finer cells have gained says
     /// that still finer ones will not reach the density of held-out rows that a rival has.
     fn find(&mut self, options: &ModelOptions, rival: Option<f64>) -> Result<Found> {
