@@ -76,7 +76,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     out : path, optional
         The run folder, for good; without it, it is a temporary one. `force` replaces an earlier run there.
     verbose : int
-        1 shows how far the fit is.
+        1 shows how far the fit is, the search for a start included.
     callback : callable, optional
         Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True.
 
@@ -157,6 +157,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 arrays.get("truth"),
                 on_cycle if watched else None,
                 ENGINES,
+                None if progress is None else progress.on_start,
             )
         finally:
             if progress is not None:

@@ -66,7 +66,8 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], widths: WidthSearch, searc
     let highest = |a: &usize, b: &usize| steps[*a].level.log_evidence.total_cmp(&steps[*b].level.log_evidence);
     // the first of several equal ones
     let best_ix = (0..steps.len()).rev().max_by(highest).expect("there was a level");
-    let between = if search.is_time_over() { None } else { top_of_curve(&steps, best_ix, sample, &mut number, search)? };
+    let between =
+        if search.is_time_over() { None } else { top_of_curve(&steps, best_ix, sample, &mut number, search)? };
     let log_evidence = steps[best_ix].level.log_evidence;
     let level = between.unwrap_or_else(|| steps.swap_remove(best_ix).level);
     Ok(Level { log_evidence, ..level })
@@ -87,8 +88,7 @@ fn top_of_curve(
     // from the last level that has more
     let Some(above) = steps.iter().rev().find(|step| step.level.n_components() >= wanted) else { return Ok(None) };
     let n_merges = above.level.n_components() - wanted;
-    let level =
-        if n_merges == 0 { above.level.clone() } else { above.merged(sample, n_merges, number, search)?.level };
+    let level = if n_merges == 0 { above.level.clone() } else { above.merged(sample, n_merges, number, search)?.level };
     let n_numbers = sample.n_rows() as f64 * search.numbers_a_row();
     let is_as_good = level.log_evidence >= steps[best_ix].level.log_evidence - CHANCE_A_NUMBER * n_numbers;
     Ok(is_as_good.then_some(level))
