@@ -4,8 +4,8 @@
 //! evidence, the log-joint plus the entropy of the labels, and the level with the highest one is what a run begins with. Going all the way down passes the barriers at
 //! which merges that must gain would stop, and the estimate tells how far to go back.
 
-use super::Search;
 use super::sample::{Labelling, Sample};
+use super::{MORE_CELLS, Search};
 use crate::consolidate::merges::{Limit, merge_best};
 use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool};
 use crate::error::Result;
@@ -23,6 +23,9 @@ const PEAK_STEPS: usize = 8;
 /// How far estimates differ by chance, in nats per number of the sample.
 const CHANCE_A_NUMBER: f64 = 2e-3;
 
+/// The way down ends where the best level has so many times the components.
+const FAR: usize = 8;
+
 /// A level of the descent.
 #[derive(Debug, Clone)]
 pub(super) struct Level {
@@ -39,6 +42,16 @@ impl Level {
     }
 }
 
+/// Where a descent has come to.
+pub(super) struct Descent {
+    /// The level to begin with.
+    pub(super) level: Level,
+    /// The highest estimate of the evidence.
+    pub(super) log_evidence: f64,
+    /// How much higher that is than with a part of the components: what [`MORE_CELLS`] times as many have gained.
+    pub(super) gain: f64,
+}
+
 /// A level with what the next one needs of it.
 struct Step {
     level: Level,
@@ -47,15 +60,20 @@ struct Step {
 }
 
 /// Goes down from cells. The prior follows `widths` from level to level.
-pub(super) fn descend(sample: &Sample, cells: &[u32], widths: WidthSearch, search: &mut Search<'_>) -> Result<Level> {
+pub(super) fn descend(sample: &Sample, cells: &[u32], widths: WidthSearch, search: &mut Search<'_>) -> Result<Descent> {
     let options = widths.options(&sample.parts, &sample.by_part(cells), search.survey);
     let labelling = sample.label(cells, &Model::resolve(&options, search.survey)?);
     let mut number = 0;
     let mut steps = vec![settle(sample, labelling, options, widths, &mut number, search)?];
-    let mut n_left = usize::MAX;
+    let (mut n_left, mut best_ix) = (usize::MAX, 0);
     while let Some(step) = steps.last() {
         let k = step.level.n_components();
-        if n_left.min(k) <= 1 || search.is_time_over() {
+        // the first of several equal ones
+        if step.level.log_evidence > steps[best_ix].level.log_evidence {
+            best_ix = steps.len() - 1;
+        }
+        let is_far = FAR * n_left.min(k) < steps[best_ix].level.n_components();
+        if n_left.min(k) <= 1 || is_far || search.is_time_over() {
             break;
         }
         // a sweep may open a component all the same; the way down is no longer for it
@@ -63,14 +81,14 @@ pub(super) fn descend(sample: &Sample, cells: &[u32], widths: WidthSearch, searc
         let next = step.merged(sample, k - n_left, &mut number, search)?;
         steps.push(next);
     }
-    let highest = |a: &usize, b: &usize| steps[*a].level.log_evidence.total_cmp(&steps[*b].level.log_evidence);
-    // the first of several equal ones
-    let best_ix = (0..steps.len()).rev().max_by(highest).expect("there was a level");
+    let best = &steps[best_ix].level;
+    let (log_evidence, n_best) = (best.log_evidence, best.n_components());
+    let coarse = steps[best_ix..].iter().find(|step| MORE_CELLS * step.level.n_components() <= n_best);
+    let gain = coarse.map_or(f64::INFINITY, |step| log_evidence - step.level.log_evidence);
     let between =
         if search.is_time_over() { None } else { top_of_curve(&steps, best_ix, sample, &mut number, search)? };
-    let log_evidence = steps[best_ix].level.log_evidence;
     let level = between.unwrap_or_else(|| steps.swap_remove(best_ix).level);
-    Ok(Level { log_evidence, ..level })
+    Ok(Descent { level, log_evidence, gain })
 }
 
 /// The level at the top of a smooth curve through the estimates, unless it is clearly worse than the best level. Estimates scatter from level to level: where the curve is flat, the best
