@@ -89,7 +89,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     force : bool, default False
         Replace an earlier run in `out`.
     verbose : int, default 0
-        1 shows how far the fit is.
+        1 shows how far the fit is, the search for a start included.
     callback : callable, optional
         Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True.
 
@@ -193,6 +193,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 arrays.get("truth"),
                 on_cycle if watched else None,
                 ENGINES,
+                None if progress is None else progress.on_start,
             )
         finally:
             if progress is not None:

@@ -94,9 +94,10 @@ pub fn choose(
     deadline: Option<Instant>,
     observer: &mut dyn Observer,
 ) -> Result<ChosenModel> {
+    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     if options.learns_smoothing && options.smoothing.is_none() {
         choose::shape(options, survey)?;
-        return gamma::learn(rows, options, survey, kernel);
+        return gamma::learn(&mut search, options);
     }
     let (usual, choices) = Model::explain(options, survey)?;
     let mut contenders = Vec::new();
@@ -106,7 +107,6 @@ pub fn choose(
         }
     }
     let mut attempts: Vec<Attempt> = Vec::new();
-    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     for contender in &contenders {
         if !attempts.is_empty() && search.is_time_over() {
             break;
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_search_out_of_time_ends_with_its_first_level() {
         let (outcome, heard) = ended(usize::MAX, Some(Instant::now()));
-        assert_eq!(heard, ["200 cells of 1600 rows", "200 components, level 1"]);
+        assert_eq!(heard, ["200 cells of 1600 rows", "200 components"]);
         assert!(outcome.unwrap().start.unwrap().components.len() > 100);
         let (outcome, heard) = ended(usize::MAX, None);
         assert!(heard.len() > 10);
