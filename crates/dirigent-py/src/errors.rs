@@ -9,10 +9,8 @@ pub(crate) fn exception(error: Error) -> PyErr {
     let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     match error {
         Error::Input(_) => PyValueError::new_err(as_parameters(format!("{error}{hint}"))),
-        Error::Io { .. } | Error::BadFrame { .. } | Error::Hinted { .. } => {
-            PyOSError::new_err(format!("{error}{hint}"))
-        }
         Error::Interrupted => PyKeyboardInterrupt::new_err("the fit was interrupted before its first cycle had ended"),
+        _ => PyOSError::new_err(format!("{error}{hint}")),
     }
 }
 

@@ -7,9 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use dirigent::interrupt::Interrupt;
-use dirigent::trace::CycleInfo;
-use dirigent::{DataOptions, FitOptions, Observer, RunFolder, fit_into};
+use dirigent::{CycleInfo, DataOptions, FitOptions, Interrupt, Observer, RunFolder, fit_into};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -109,7 +107,7 @@ impl Observer for PythonObserver {
         let _ = self.report.send(Report::Start(text.to_owned()));
     }
 
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         self.interrupt.clone()
     }
 }

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use dirigent::Cut;
-use dirigent::fit::read_clusters;
-use dirigent::posterior::generate::generate;
-use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::{Row, Shard, Table};
-use dirigent::run_dir::FittedModel;
-use dirigent::sweep::Kernel;
+use dirigent::internals::fit::read_clusters;
+use dirigent::internals::posterior::generate::generate;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Cut, Kernel, Prediction, Row};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 

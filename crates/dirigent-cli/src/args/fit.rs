@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
-use dirigent::method::distributed::DrawsFrom;
-use dirigent::model::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions};
-use dirigent::run_dir::Point;
-use dirigent::sweep::Kernel;
-use dirigent::transform::TransformOptions;
-use dirigent::{Clusters, DataOptions, FitOptions, RunOptions, StartName};
+use dirigent::{
+    Alpha, Clusters, ColumnFamily, ColumnOptions, Covariance, DataOptions, DrawsFrom, FamilyName, FitOptions, Kernel,
+    ModelOptions, Point, RunOptions, StartName, TransformOptions,
+};
 
 use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, StorageArgs};
 

@@ -1,8 +1,7 @@
 //! A card for each of the largest clusters: its size, what sets it apart, its neighbours, some of its rows.
 
-use dirigent::model::Model;
-use dirigent::rows::Row;
-use dirigent::run_dir::FittedModel;
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Model, Row};
 
 use super::card::{Bar, Card, Link};
 use super::colours::colour;

@@ -1,8 +1,7 @@
 //! The map: sampled rows in the plane, coloured by cluster, with the clusters' ellipses; of documents, the clusters themselves.
 
-use dirigent::model::Model;
-use dirigent::rows::Row;
-use dirigent::run_dir::FittedModel;
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Model, Row};
 use serde_json::{Value, json};
 
 use super::colours::colour;

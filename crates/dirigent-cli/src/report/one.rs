@@ -1,7 +1,7 @@
 //! The report of one run.
 
 use dirigent::Result;
-use dirigent::run_dir::FittedModel;
+use dirigent::internals::run_dir::FittedModel;
 use serde_json::{Value, json};
 
 use super::cards::{self, MOST_CARDS};

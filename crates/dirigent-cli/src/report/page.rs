@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use dirigent::Result;
-use dirigent::run_dir::write_file;
+use dirigent::internals::run_dir::write_file;
 use flate2::read::GzDecoder;
 
 use super::card::Card;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dirigent::Result;
-use dirigent::model::Model;
-use dirigent::run_dir::{FittedModel, RowSample};
+use dirigent::internals::run_dir::{FittedModel, RowSample};
+use dirigent::{Model, Result};
 use serde_json::Value;
 
 use super::words::text;

@@ -2,13 +2,11 @@
 
 use std::thread::available_parallelism;
 
-use dirigent::io::DataSet;
-use dirigent::model::Model;
-use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::{Row, Shard};
-use dirigent::run_dir::{FittedModel, RowSample};
-use dirigent::sweep::Kernel;
-use dirigent::{InputError, Result};
+use dirigent::internals::io::DataSet;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rows::Shard;
+use dirigent::internals::run_dir::{FittedModel, RowSample};
+use dirigent::{InputError, Kernel, Model, Prediction, Result, Row};
 
 /// Sampled rows.
 pub(crate) struct Sample {

@@ -205,6 +205,7 @@ impl Fitted {
     /// assert_eq!((loaded.labels(), loaded.predict(&data)?), (fitted.labels(), fitted.predict(&data)?));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg(feature = "files")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let model = FittedModel::read(path)?;
@@ -240,6 +241,7 @@ impl Fitted {
     }
 
     /// Writes the run folder. A fit that was written while it ran is there already.
+    #[cfg(feature = "files")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         check_folder(path, &FILES, false)?;

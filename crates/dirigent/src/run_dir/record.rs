@@ -51,22 +51,6 @@ pub struct RunRecord<'a> {
 }
 
 /// What the draws say.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::rows::Cells;
-/// use dirigent::run_dir::PosteriorRecord;
-///
-/// // two draws of three rows, and the labels that are to stand for them
-/// let draws = Partitions::new(3, Cells::Owned(vec![0, 0, 1, 0, 0, 1]))?;
-/// let record = PosteriorRecord {
-///     n_draws: draws.n_draws(),
-///     k: draws.k_posterior(),
-///     expected_vi_labels: draws.expected_vi(&[1, 1, 0]),
-/// };
-/// assert_eq!((record.k.mode, record.expected_vi_labels), (2, 0.0));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PosteriorRecord {
     /// The number of draws.
@@ -78,14 +62,6 @@ pub struct PosteriorRecord {
 }
 
 /// How far a run has come.
-///
-/// ```
-/// use dirigent::run_dir::Status;
-///
-/// // as `run.json` has it
-/// assert_eq!(serde_json::to_string(&Status::Finished)?, r#""finished""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -100,23 +76,6 @@ pub enum Status {
 }
 
 /// The rows of a run, and where they came from.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::run_dir::DataRecord;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("people.csv");
-/// std::fs::write(&path, "height,colour\n1.91,red\n1.75,blue\n")?;
-/// let selection = Selection::default();
-/// let data = DataSet::open(&[path], &selection)?;
-/// let record = DataRecord::of(&data, &selection);
-/// assert_eq!((record.name, record.n_rows), ("people", 2));
-/// // what a model file must remember of the columns
-/// let columns = record.fitted_columns();
-/// assert_eq!(columns.levels[1].as_deref(), Some(&["red".to_owned(), "blue".to_owned()][..]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Serialize)]
 pub struct DataRecord<'a> {
     /// The name of the set.
@@ -148,17 +107,6 @@ pub struct DataRecord<'a> {
 }
 
 /// The columns that were asked for.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::rows::Table;
-/// use dirigent::run_dir::DataRecord;
-///
-/// let data = DataSet::of_table("flowers", Table::from_f64(1, vec![0.0, 9.0]));
-/// let selection = Selection { exclude: vec!["id".to_owned()], ..Selection::default() };
-/// let record = DataRecord::of(&data, &selection).selection;
-/// assert_eq!((record.columns, record.exclude), (None, &["id".to_owned()][..]));
-/// ```
 #[derive(Debug, Serialize)]
 pub struct SelectionRecord<'a> {
     /// Only these; null is all.
@@ -223,7 +171,7 @@ impl DataRecord<'_> {
 /// Which partition stands for the chain, in `labels.npy`.
 ///
 /// ```
-/// use dirigent::run_dir::Point;
+/// use dirigent::Point;
 ///
 /// assert_eq!(Point::default(), Point::Argmax);
 /// assert_eq!(serde_json::to_string(&Point::Vi)?, r#""vi""#);
@@ -231,6 +179,7 @@ impl DataRecord<'_> {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Point {
     /// The most probable component of each row under the final model.
     #[default]
@@ -244,32 +193,6 @@ pub enum Point {
 }
 
 /// What came out of a run.
-///
-/// ```
-/// use dirigent::metrics;
-/// use dirigent::posterior::horizon::StoppedBecause;
-/// use dirigent::run_dir::Summary;
-///
-/// let agreement = metrics::compare(&[0, 0, 1, 1], &[1, 1, 0, 0]);
-/// let summary = Summary {
-///     k: 2,
-///     n_clusters: 2,
-///     log_joint: -21.5,
-///     log_joint_truth: Some(-21.5),
-///     vi: Some(agreement.vi),
-///     vi_labels: Some(agreement.vi),
-///     ari_labels: Some(agreement.ari),
-///     nmi_labels: Some(agreement.nmi),
-///     alpha: 0.8,
-///     cycles: 40,
-///     stopped_because: StoppedBecause::Stationary,
-///     n_draws: None,
-///     seconds: 0.2,
-///     bytes: 0,
-///     messages: 0,
-/// };
-/// assert_eq!((summary.vi_labels, summary.ari_labels), (Some(0.0), Some(1.0)));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The components of the last state.

@@ -9,10 +9,11 @@ use super::model::ChosenModel;
 use crate::error::{Error, Result};
 use crate::family::Multinomial;
 use crate::interrupt::Interrupt;
-use crate::method::cgs::{Observer, Outcome};
+use crate::method::cgs::Outcome;
 use crate::method::distributed::{self, DistributedOptions};
 use crate::model::{Model, ModelOptions, choose};
 use crate::node::CoordinatorOptions;
+use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use std::time::Instant;
@@ -45,7 +46,7 @@ struct Lesson {
 struct Quiet(Interrupt);
 
 impl Observer for Quiet {
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         self.0.clone()
     }
 }
@@ -103,7 +104,7 @@ fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, search: &m
 }
 
 /// A short fit of a sample.
-fn fit(sample: &Shard, model: &ModelOptions, search: &Search<'_>) -> Result<Outcome> {
+fn fit(sample: &Shard, model: &ModelOptions, search: &mut Search<'_>) -> Result<Outcome> {
     let coordinator = CoordinatorOptions {
         model: model.clone(),
         cycles: Cycles::Fixed(CYCLES),
@@ -192,7 +193,7 @@ mod tests {
     }
 
     impl Observer for Impatient {
-        fn interrupt(&self) -> Interrupt {
+        fn interrupt(&mut self) -> Interrupt {
             self.interrupt.clone()
         }
 

@@ -16,8 +16,8 @@ use self::sample::Sample;
 use crate::error::{Error, Result};
 use crate::family::ColumnsKind;
 use crate::interrupt::Interrupt;
-use crate::method::cgs::Observer;
 use crate::model::{Covariance, Model, ModelOptions, WidthSearch, choose};
+use crate::observer::Observer;
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -43,22 +43,6 @@ const ATTEMPTS: u32 = 3;
 const BLOCK: usize = 4096;
 
 /// What a run begins with: the components of a sample.
-///
-/// ```
-/// use dirigent::method::start::model::choose;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// let cells = (0..200).map(|row| f64::from(row % 2) * 50.0 + f64::from(row % 7) * 0.1).collect();
-/// let rows = Shard::of_table(Table::from_f64(1, cells));
-/// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
-/// let n_rows: i64 = chosen.start.unwrap().components.iter().map(|stats| stats.count).sum();
-/// assert_eq!(n_rows, 160, "a fifth of the rows was held out");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
     /// Their statistics.
