@@ -64,6 +64,7 @@ text:
 	@$(PYTHON) scripts/check_docs.py
 
 test-long:
+	cargo check --locked --release -p dirigent --no-default-features --target-dir target/no-default-features
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
 	cargo test --locked --release --workspace -- --ignored
 	cargo test --locked --release --workspace --features dirigent-cli/object-store -- remote objects_of_a_store

@@ -3,12 +3,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use dirigent::checkpoint::folder::Folder;
-use dirigent::method::chains::Diagnostics;
-use dirigent::posterior::diagnostics::Mixing;
-use dirigent::posterior::horizon::StoppedBecause;
-use dirigent::run_dir::{PosteriorRecord, Summary};
-use dirigent::{Error, Fitted, Result};
+use dirigent::internals::checkpoint::folder::Folder;
+use dirigent::internals::posterior::diagnostics::Mixing;
+use dirigent::{Diagnostics, Error, Fitted, PosteriorRecord, Result, StoppedBecause, Summary};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
@@ -119,11 +116,11 @@ fn describe_posterior(posterior: &PosteriorRecord) -> String {
 /// Why a run ended, where that is worth a word.
 fn ended(because: StoppedBecause) -> &'static str {
     match because {
-        StoppedBecause::Cycles => "",
         StoppedBecause::Stationary => " (settled)",
         StoppedBecause::MaxCycles => " (not settled)",
         StoppedBecause::TimeLimit => " (time limit)",
         StoppedBecause::Interrupted => " (interrupted)",
+        _ => "",
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
-pub(crate) use dirigent::fit::grouped;
+pub(crate) use dirigent::internals::fit::grouped;
 use dirigent::{Error, Result};
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dirigent::fit::read_component_labels;
-use dirigent::run_dir::{write_file, write_labels};
+use dirigent::internals::fit::read_component_labels;
+use dirigent::internals::run_dir::{write_file, write_labels};
 use dirigent::{Clusters, InputError, Result, Tree};
 use serde::Serialize;
 

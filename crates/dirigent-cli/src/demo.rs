@@ -1,10 +1,9 @@
 //! `dirigent demo`: the paper's synthetic set at a tenth of its size, made, and fitted by the default method.
 
-use dirigent::fit::{NoEngines, fit_into, grouped};
-use dirigent::io::DataSet;
-use dirigent::io::synthetic::MixtureLaw;
-use dirigent::model::{Alpha, Covariance, FamilyName, ModelOptions};
-use dirigent::{Data, FitOptions, Result};
+use dirigent::internals::fit::{fit_into, grouped};
+use dirigent::internals::io::DataSet;
+use dirigent::internals::io::synthetic::MixtureLaw;
+use dirigent::{Alpha, Covariance, Data, FamilyName, FitOptions, ModelOptions, NoEngines, Result};
 
 use crate::args::DemoArgs;
 use crate::fit::show;

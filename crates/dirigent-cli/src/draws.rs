@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use dirigent::io::{RowPair, read_draws, read_pairs};
-use dirigent::posterior::draws::{KPosterior, Partitions};
-use dirigent::run_dir::PARTIAL;
-use dirigent::{InputError, Result};
+use dirigent::internals::io::{RowPair, read_draws, read_pairs};
+use dirigent::internals::posterior::draws::KPosterior;
+use dirigent::internals::run_dir::PARTIAL;
+use dirigent::{InputError, Partitions, Result};
 use serde::Serialize;
 
 use crate::args::DrawsArgs;

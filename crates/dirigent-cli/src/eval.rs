@@ -1,7 +1,8 @@
 //! `dirigent eval`: how far two labellings agree.
 
-use dirigent::io::labels::read_labels;
-use dirigent::{InputError, Result, metrics};
+use dirigent::internals::io::labels::read_labels;
+use dirigent::internals::metrics;
+use dirigent::{InputError, Result};
 
 use crate::args::EvalArgs;
 use crate::console::Console;

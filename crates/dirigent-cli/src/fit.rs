@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory};
-use dirigent::fit::{
-    GivenOption, OutsideEngines, RunFolder, StoredRun, fit_read_into, grouped, option_value, resume as resume_run,
+use dirigent::internals::fit::{fit_read_into, grouped, option_value, resume as resume_run};
+use dirigent::internals::io::is_address;
+use dirigent::{
+    Data, DataOptions, Error, FitOptions, Fitted, GivenOption, OutsideEngines, Result, RunFolder, StoredRun,
 };
-use dirigent::io::is_address;
-use dirigent::{Data, DataOptions, Error, FitOptions, Fitted, Result};
 
 use crate::args::{Cli, FitArgs, OutputArgs};
 use crate::closing_words::{describe_interruption, print, with_way_on};

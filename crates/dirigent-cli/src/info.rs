@@ -1,10 +1,9 @@
 //! `dirigent info`: what a data set holds.
 
-use dirigent::io::DataSet;
-use dirigent::rows::Row;
-use dirigent::run_dir::DataRecord;
-use dirigent::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
-use dirigent::{InputError, Result};
+use dirigent::internals::io::DataSet;
+use dirigent::internals::run_dir::DataRecord;
+use dirigent::internals::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
+use dirigent::{InputError, Result, Row};
 use serde::Serialize;
 
 use crate::args::InfoArgs;

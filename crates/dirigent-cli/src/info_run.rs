@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dirigent::fit::describe_resume;
-use dirigent::model::Model;
-use dirigent::{InputError, Result};
+use dirigent::internals::fit::describe_resume;
+use dirigent::{InputError, Model, Result};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -26,8 +26,7 @@ mod words;
 use std::ffi::OsString;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use dirigent::fit::OutsideEngines;
-use dirigent::{Error, Result};
+use dirigent::{Error, OutsideEngines, Result};
 
 use crate::args::{Cli, Command};
 use crate::console::Console;
@@ -54,7 +53,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngine
             Console::default().complain(&error);
             match error {
                 Error::Input(_) => 2,
-                Error::Io { .. } | Error::BadFrame { .. } | Error::Interrupted | Error::Hinted { .. } => 1,
+                _ => 1,
             }
         }
     }

@@ -1,4 +1,4 @@
 //! The `dirigent` command.
 fn main() -> std::process::ExitCode {
-    dirigent_cli::run(std::env::args_os(), &dirigent::fit::NoEngines).into()
+    dirigent_cli::run(std::env::args_os(), &dirigent::internals::fit::NoEngines).into()
 }

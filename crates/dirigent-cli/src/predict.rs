@@ -5,13 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use dirigent::fit::read_clusters;
-use dirigent::io::DataSet;
-use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::Shard;
-use dirigent::run_dir::{FittedModel, NpyWriter, write_file};
-use dirigent::sweep::Kernel;
-use dirigent::{Cut, InputError, Result};
+use dirigent::internals::fit::read_clusters;
+use dirigent::internals::io::DataSet;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rows::Shard;
+use dirigent::internals::run_dir::{FittedModel, NpyWriter, write_file};
+use dirigent::{Cut, InputError, Kernel, Prediction, Result};
 use serde::Serialize;
 
 use crate::args::{PredictArgs, PredictOutputArgs};

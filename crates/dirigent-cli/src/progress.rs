@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use dirigent::posterior::horizon::Cycles;
-use dirigent::trace::CycleInfo;
+use dirigent::CycleInfo;
+use dirigent::internals::posterior::horizon::Cycles;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::{Console, Talk, scaled};
@@ -128,7 +128,8 @@ fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dirigent::posterior::horizon::{Ending, StoppedBecause};
+    use dirigent::StoppedBecause;
+    use dirigent::internals::posterior::horizon::Ending;
 
     fn due(cycles: u64) -> Vec<u64> {
         (1..=cycles).filter(|&cycle| is_tenth(cycle, cycles)).collect()

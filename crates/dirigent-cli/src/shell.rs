@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use clap::CommandFactory as _;
 use clap_mangen::Man;
-use dirigent::run_dir::write_file;
+use dirigent::internals::run_dir::write_file;
 use dirigent::{Error, Result};
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};

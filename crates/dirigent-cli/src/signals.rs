@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use dirigent::interrupt::Interrupt;
+use dirigent::Interrupt;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dirigent::io::synthetic::{FILES, MixtureLaw, Sizes, TextLaw};
-use dirigent::run_dir::{claim_folder, write_json};
+use dirigent::internals::io::synthetic::{FILES, MixtureLaw, Sizes, TextLaw};
+use dirigent::internals::run_dir::{claim_folder, write_json};
 use dirigent::{InputError, Result};
 use serde::Serialize;
 

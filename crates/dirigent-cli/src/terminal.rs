@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dirigent::interrupt::Interrupt;
-use dirigent::model::{Choice, Model, ModelOptions};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::trace::CycleInfo;
-use dirigent::{FitOptions, Observer, Result};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::{Choice, CycleInfo, FitOptions, Interrupt, Model, ModelOptions, Observer, Result};
 
 use crate::args::OutputArgs;
 use crate::console::Console;
@@ -89,7 +86,7 @@ impl Observer for Terminal<'_> {
     }
 
     /// From here on signals interrupt the fit instead of ending the process: the rows have been read.
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         signals::watch()
     }
 }

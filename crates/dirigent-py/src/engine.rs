@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dirigent::engine::remote::{Delivery, Transport};
-use dirigent::fit::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
-use dirigent::{Error, InputError, Result};
+use dirigent::internals::engine::remote::Delivery;
+use dirigent::{
+    EngineSettings, Error, InputError, NoEngines, OutsideEngine, OutsideEngines, Result, SharedEngine, Transport,
+};
 use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -1,6 +1,6 @@
 //! A host of workers, for engines that are written in Python: bytes in, bytes out.
 
-use dirigent::engine::remote;
+use dirigent::internals::engine::remote;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dirigent::io::{DataSet, FittedColumns, MemoryColumn, MemoryRows};
-use dirigent::rows::{CountTable, Table};
-use dirigent::{Data, DataOptions, InputError};
+use dirigent::internals::io::{DataSet, FittedColumns, MemoryColumn};
+use dirigent::internals::rows::{CountTable, Table};
+use dirigent::{Data, DataOptions, InputError, MemoryRows};
 use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -6,8 +6,9 @@
 mod common;
 
 use common::{Case, SHAPES};
-use dirigent::rng::{Role, Seed};
-use dirigent::sweep::{Kernel, Sampler};
+use dirigent::Kernel;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::sweep::Sampler;
 
 /// Rows of a counted sweep: few, because an instruction counter is slow, and it counts the same every time.
 const ROWS: usize = 192;

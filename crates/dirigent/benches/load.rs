@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dirigent::io::{DataSet, Selection};
+use dirigent::internals::io::{DataSet, Selection};
 
 const N_ROWS: usize = 1_000_000;
 const N_COLUMNS: usize = 20;

@@ -11,13 +11,12 @@ use std::time::Instant;
 
 use common::product::Product;
 use common::{Case, Shape};
-use dirigent::family::{Conjugate, GaussianFixed};
-use dirigent::io::{DataSet, Selection, read_labels};
-use dirigent::model::Model;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::Row;
-use dirigent::survey::Survey;
-use dirigent::sweep::{Kernel, Sampler, UNASSIGNED, reference, sampler};
+use dirigent::internals::family::GaussianFixed;
+use dirigent::internals::io::{DataSet, Selection, read_labels};
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::survey::Survey;
+use dirigent::internals::sweep::{Sampler, UNASSIGNED, reference, sampler};
+use dirigent::{Conjugate, Kernel, Model, Row};
 
 /// Repetitions of a measurement; the fastest counts.
 const REPETITIONS: u64 = 15;

@@ -14,9 +14,8 @@ use std::time::Duration;
 use common::product::Product;
 use common::{Case, SHAPES, Shape};
 use criterion::{Criterion, Throughput};
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::Row;
-use dirigent::sweep::Kernel;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::{Kernel, Row};
 
 fn main() {
     let mut criterion = Criterion::default()

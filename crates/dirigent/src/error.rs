@@ -30,8 +30,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call failed.
 ///
 /// ```
-/// use dirigent::Error;
-/// use dirigent::model::Alpha;
+/// use dirigent::{Alpha, Error};
 ///
 /// let error = Alpha::fixed(-1.0).unwrap_err();
 /// assert!(matches!(error, Error::Input(_)));
@@ -39,6 +38,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.hint(), Some("leave `alpha` out to have it chosen from the data"));
 /// ```
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Wrong usage or input: something the user can put right.
     #[error(transparent)]

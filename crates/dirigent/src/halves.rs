@@ -9,14 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::stats::Stats;
 
 /// One of the two halves of a component.
-///
-/// ```
-/// use dirigent::halves::Half;
-///
-/// let sizes = [10, 7];
-/// assert_eq!(sizes[Half::Right.ix()], 7);
-/// assert_eq!(Half::BOTH.map(Half::ix), [0, 1]);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Half {
     /// The first.
@@ -37,14 +29,6 @@ impl Half {
 }
 
 /// What is known of a component's halves.
-///
-/// ```
-/// use dirigent::halves::Halves;
-///
-/// assert_eq!(Halves::default(), Halves::Resting);
-/// assert_eq!(Halves::Resting.generation(), None);
-/// assert_eq!(Halves::Fresh { generation: 3 }.generation(), Some(3));
-/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub enum Halves {
     /// It keeps none for now: it was tried, and rests.
@@ -75,20 +59,6 @@ impl Halves {
 }
 
 /// How the rows of a component are cut in two at the beginning of a generation.
-///
-/// ```
-/// use dirigent::family::{Family, GaussianFixed};
-/// use dirigent::halves::{Cut, Half};
-/// use dirigent::rows::Row;
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 9.0, prior_mean: vec![0.0; 2], offset: vec![0.0; 2] };
-/// let side = |row: [f64; 2], cut: &Cut| family.side(Row::F64(&row), cut);
-///
-/// let cut = Cut::Plane { direction: vec![1.0, 0.0], threshold: 5.0 };
-/// assert_eq!(side([4.0, 8.0], &cut), Some(Half::Left));
-/// assert_eq!(side([6.0, 8.0], &cut), Some(Half::Right));
-/// assert_eq!(side([6.0, 8.0], &Cut::Coin), None);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cut {
     /// By a plane through the mean: a row is right if its product with the direction (about the offset) is above the threshold.
@@ -103,15 +73,6 @@ pub enum Cut {
 }
 
 /// What a worker says of one component: the statistics of its rows in it.
-///
-/// ```
-/// use dirigent::halves::Part;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let stats = |count, sum| Stats { count, sums: Sums::Dense([sum].into()) };
-/// assert_eq!(Part::Whole(stats(5, 1.5)).count(), 5);
-/// assert_eq!(Part::Halved { generation: 0, halves: [stats(2, 0.5), stats(3, 1.0)] }.count(), 5);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     /// All of them.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A flag that all clones share. Once raised it stays so.
 ///
 /// ```
-/// use dirigent::interrupt::Interrupt;
+/// use dirigent::Interrupt;
 /// use std::thread;
 ///
 /// let interrupt = Interrupt::new();

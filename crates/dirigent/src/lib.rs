@@ -24,41 +24,75 @@
 //! ```
 //!
 //! [`fit_with`] reports every cycle to an [`Observer`] and can be interrupted; [`fit_into`] writes a run folder with checkpoints while it runs.
-//! `ARCHITECTURE.md` of the repository maps the modules below, which are the parts that the fit is made of.
-pub mod checkpoint;
-mod cholesky;
-pub mod consolidate;
-mod eigen;
-pub mod engine;
-pub mod error;
-pub mod family;
-pub mod fit;
-pub mod halves;
-pub mod interrupt;
-pub mod io;
-// public for the command, the tests and fuzzing only
-#[doc(hidden)]
-pub mod message;
-pub mod method;
-pub mod metrics;
-pub mod model;
-pub mod node;
-pub mod posterior;
-pub mod rng;
-pub mod rows;
-pub mod run_dir;
-pub mod special;
-pub mod stats;
-pub mod survey;
-pub mod sweep;
-pub mod trace;
-pub mod transform;
-pub mod tree;
+//! A distribution that is missing is a [`Family`] of your own. `ARCHITECTURE.md` of the repository maps the private modules.
+// what only run folders need is there, but not called
+#![cfg_attr(not(feature = "files"), allow(dead_code, unused_imports, rustdoc::broken_intra_doc_links))]
 
+mod checkpoint;
+mod cholesky;
+mod consolidate;
+mod eigen;
+mod engine;
+mod error;
+mod family;
+mod fit;
+mod halves;
+mod interrupt;
+mod io;
+mod message;
+mod method;
+mod metrics;
+mod model;
+mod node;
+mod observer;
+mod posterior;
+mod rng;
+mod rows;
+mod run_dir;
+mod special;
+mod stats;
+mod survey;
+mod sweep;
+mod trace;
+mod transform;
+mod tree;
+
+pub use engine::remote::Transport;
 pub use error::{Error, InputError, Result};
+pub use family::{Conjugate, Family, OwnedRow};
 pub use fit::{
-    Data, DataOptions, EngineName, EngineOptions, FitOptions, Fitted, MethodName, MethodOptions, RunFolder, RunOptions,
-    StartName, fit, fit_into, fit_with,
+    Data, DataOptions, EngineName, EngineOptions, EngineSettings, FitOptions, Fitted, MethodName, MethodOptions,
+    NoEngines, OutsideEngine, OutsideEngines, RunOptions, SharedEngine, StartName, fit, fit_with,
 };
-pub use method::cgs::Observer;
+#[cfg(feature = "files")]
+pub use fit::{GivenOption, RunFolder, StoredRun, fit_into, resume};
+pub use interrupt::Interrupt;
+pub use io::{Header, MemoryRows, Spill};
+pub use method::chains::Diagnostics;
+pub use method::distributed::DrawsFrom;
+pub use model::{Alpha, Choice, ColumnFamily, ColumnOptions, Covariance, FamilyName, Model, ModelOptions, Width};
+pub use node::{Consolidation, FirstAlpha, Joins, Schedule};
+pub use observer::Observer;
+pub use posterior::draws::Partitions;
+pub use posterior::horizon::StoppedBecause;
+pub use rng::Stream;
+pub use rows::Row;
+pub use run_dir::{Point, PosteriorRecord, Summary};
+pub use stats::{Stats, Sums};
+pub use sweep::{Kernel, Prediction};
+pub use trace::CycleInfo;
+pub use transform::TransformOptions;
 pub use tree::{Clusters, Cut, Tree};
+
+/// The modules as they are inside, for the command, the Python package, tests, benchmarks and fuzzing. They change without notice.
+#[doc(hidden)]
+pub mod internals {
+    macro_rules! modules {
+        ($($name:ident)*) => { $(pub mod $name { pub use crate::$name::*; })* };
+    }
+
+    modules! {
+        checkpoint consolidate engine error family fit halves interrupt io message method metrics model node posterior rng rows run_dir special
+        stats survey sweep trace transform tree
+    }
+}

@@ -9,15 +9,6 @@ use chacha20::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Who draws from a stream.
-///
-/// ```
-/// use dirigent::rng::{Role, Seed};
-///
-/// // who draws does not change what others draw
-/// let first = |role| Seed::new(7).stream(role, 0, 0).bits();
-/// assert_ne!(first(Role::Sweep), first(Role::Coordinator));
-/// assert_eq!(first(Role::Sweep), first(Role::Sweep));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Role {
@@ -48,15 +39,6 @@ pub enum Role {
 }
 
 /// The seed of a run, from which every stream is derived.
-///
-/// ```
-/// use dirigent::rng::{Role, Seed};
-///
-/// // a stream is its name: nothing is stored, and nobody's draws depend on how much another has drawn
-/// let draw = |cycle| Seed::new(7).stream(Role::Sweep, 3, cycle).uniform();
-/// assert_eq!(draw(1), draw(1));
-/// assert_ne!(draw(1), draw(2));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     /// The user's number.
@@ -96,19 +78,6 @@ impl Seed {
 }
 
 /// A stream of random numbers.
-///
-/// ```
-/// use dirigent::rng::{Role, Seed};
-///
-/// let mut rng = Seed::new(1).stream(Role::Observer, 0, 0);
-/// assert!((0.0..1.0).contains(&rng.uniform()));
-/// let mean = (0..10_000).map(|_| rng.normal()).sum::<f64>() / 10_000.0;
-/// assert!(mean.abs() < 0.06, "six standard errors");
-///
-/// // what has no weight is never drawn
-/// let log_weights = [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY];
-/// assert!((0..100).all(|_| rng.categorical(&log_weights) == 1));
-/// ```
 #[derive(Debug)]
 pub struct Stream {
     generator: ChaCha8Rng,

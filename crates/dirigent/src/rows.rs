@@ -9,18 +9,6 @@ use std::sync::Arc;
 use crate::io::mapped::Mapped;
 
 /// One row, borrowed from its shard.
-///
-/// ```
-/// use dirigent::rows::{Row, Table};
-///
-/// let table = Table::from_f32(2, vec![3.0, 4.0, 6.0, 8.0]);
-/// let length = |row: Row<'_>| match row {
-///     Row::F32(numbers) => numbers.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt(),
-///     Row::F64(numbers) => numbers.iter().map(|x| x * x).sum::<f64>().sqrt(),
-///     Row::Counts(counts) => counts.total() as f64,
-/// };
-/// assert_eq!([0, 1].map(|row_ix| length(table.row(row_ix))), [5.0, 10.0]);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Row<'a> {
     /// Single precision numbers.
@@ -32,14 +20,6 @@ pub enum Row<'a> {
 }
 
 /// A sparse row: `counts[i]` times the word `words[i]`; words rise strictly, counts are positive.
-///
-/// ```
-/// use dirigent::rows::CountRow;
-///
-/// let document = CountRow { words: &[3, 17], counts: &[2, 1] };
-/// assert_eq!(document.total(), 3);
-/// assert_eq!(document.iter().collect::<Vec<_>>(), [(3, 2), (17, 1)]);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountRow<'a> {
     /// Column numbers, strictly rising.
@@ -61,14 +41,6 @@ impl CountRow<'_> {
 }
 
 /// The cells of a dense table, row after row: owned, or a view of a mapped file.
-///
-/// ```
-/// use dirigent::rows::{Cells, Table};
-///
-/// let cells = Cells::Owned(vec![1.5f32, 2.5, 3.5, 4.5]);
-/// assert_eq!(cells.as_slice()[2..], [3.5, 4.5]);
-/// assert_eq!(Table::F32 { n_columns: 2, cells }.n_rows(), 2);
-/// ```
 #[derive(Debug)]
 pub enum Cells<T> {
     /// In memory.
@@ -88,16 +60,6 @@ impl<T: bytemuck::Pod> Cells<T> {
 }
 
 /// Sparse rows in compressed form.
-///
-/// ```
-/// use dirigent::rows::{CountTable, Shard, Table};
-///
-/// let mut documents = CountTable::new(1000);
-/// documents.push_row([(3, 2), (17, 1)]); // word 3 twice, word 17 once
-/// documents.push_row([(999, 4)]);
-/// let rows = Shard::of_table(Table::Counts(documents));
-/// assert!(rows.is_counts() && rows.n_rows() == 2);
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountTable {
     n_columns: usize,
@@ -139,14 +101,6 @@ impl CountTable {
 }
 
 /// The rows of one file.
-///
-/// ```
-/// use dirigent::rows::{Row, Table};
-///
-/// let table = Table::from_f64(3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-/// assert_eq!((table.n_rows(), table.n_columns()), (2, 3));
-/// assert_eq!(table.row(1), Row::F64(&[4.0, 5.0, 6.0]));
-/// ```
 #[derive(Debug)]
 pub enum Table {
     /// Single precision, `n_columns` cells a row.
@@ -209,15 +163,6 @@ impl Table {
 }
 
 /// A run of rows of the concatenated input: what one worker owns.
-///
-/// ```
-/// use dirigent::rows::{Row, Shard, Table, worker_rows};
-///
-/// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]));
-/// assert_eq!((rows.n_rows(), rows.n_columns()), (3, 2));
-/// let second_of_two_workers = rows.part(worker_rows(1, 2, rows.n_rows()));
-/// assert_eq!(second_of_two_workers.row(0), Row::F64(&[2.0, 3.0]));
-/// ```
 #[derive(Debug, Clone)]
 pub struct Shard {
     n_columns: usize,
@@ -333,12 +278,6 @@ impl Shard {
 }
 
 /// The rows that worker `worker` of `n_workers` owns: ⌊wN/M⌋..⌊(w+1)N/M⌋.
-///
-/// ```
-/// use dirigent::rows::worker_rows;
-///
-/// assert_eq!([0, 1, 2].map(|worker| worker_rows(worker, 3, 10)), [0..3, 3..6, 6..10]);
-/// ```
 pub fn worker_rows(worker: usize, n_workers: usize, n_rows: usize) -> Range<usize> {
     assert!(worker < n_workers, "worker {worker} of {n_workers}");
     let border = |w: usize| (w as u128 * n_rows as u128 / n_workers as u128) as usize;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A cluster's size and summed sufficient statistics, never the prior.
 ///
 /// ```
-/// use dirigent::stats::{Stats, Sums};
+/// use dirigent::{Stats, Sums};
 ///
 /// // rows 1 and 2 of one worker, row 4 of another
 /// let here = Stats { count: 2, sums: Sums::Dense([3.0].into()) };
@@ -30,7 +30,7 @@ pub struct Stats {
 /// Summed sufficient statistics, dense or sparse.
 ///
 /// ```
-/// use dirigent::stats::{Stats, Sums};
+/// use dirigent::{Stats, Sums};
 ///
 /// let sparse = Stats { count: 1, sums: Sums::Counts(vec![(1, 2), (3, 5)]) };
 /// let dense = sparse.to_dense(4);

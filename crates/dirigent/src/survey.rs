@@ -16,17 +16,6 @@ const FEW_VALUES: f64 = 10.0;
 const ROWS_PER_VALUE: f64 = 10.0;
 
 /// What is known of the data before the first cycle.
-///
-/// ```
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// // every worker looks at its own rows; together they know what one would who had all
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 2.0, 4.0, 6.0]));
-/// let survey = Survey::of(&rows.part(0..1)).merge(&Survey::of(&rows.part(1..4)));
-/// assert_eq!(survey.n_rows, 4);
-/// assert!((survey.means()[0] - 3.0).abs() < 1e-12 && (survey.pooled_sd() - 5f64.sqrt()).abs() < 1e-12);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Survey {
     /// The number of rows.
@@ -38,19 +27,6 @@ pub struct Survey {
 }
 
 /// A summary of dense columns or of counts.
-///
-/// ```
-/// use dirigent::rows::{CountTable, Shard, Table};
-/// use dirigent::survey::{CellSummary, Survey};
-///
-/// let mut documents = CountTable::new(1000);
-/// documents.push_row([(3, 2), (17, 1)]);
-/// documents.push_row([(3, 4)]);
-/// let survey = Survey::of(&Shard::of_table(Table::Counts(documents)));
-/// let CellSummary::Counts(counts) = &survey.cells else { panic!("documents") };
-/// assert_eq!((counts.n_entries, counts.n_words), (3, 7));
-/// assert_eq!(counts.word_totals, [(3, 6), (17, 1)]);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum CellSummary {
     /// Dense rows.
@@ -65,24 +41,6 @@ pub enum CellSummary {
 }
 
 /// Sums over documents. They are whole numbers, or rounded so that adding them is exact: the order of shards does not matter.
-///
-/// ```
-/// use dirigent::rows::{CountTable, Shard, Table};
-/// use dirigent::survey::{CellSummary, Survey};
-///
-/// // each word occurs once per document, or three times in a row
-/// let [mut even, mut bursty] = [CountTable::new(4), CountTable::new(4)];
-/// for row in 0..100 {
-///     even.push_row([(0, 1), (1 + row % 3, 1)]);
-///     bursty.push_row([(1 + row % 3, 3)]);
-/// }
-/// let effect = |documents| match Survey::of(&Shard::of_table(Table::Counts(documents))).cells {
-///     CellSummary::Counts(counts) => counts.design_effect(100),
-///     CellSummary::Numbers { .. } => panic!("documents"),
-/// };
-/// assert_eq!(effect(even), 1.0);
-/// assert_eq!(effect(bursty), 3.0, "three words of a document tell as much as one");
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CountsSummary {
     /// Stored entries.
@@ -98,17 +56,6 @@ pub struct CountsSummary {
 }
 
 /// The moments and the range of one column.
-///
-/// ```
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(2, vec![1.0, 0.0, 3.5, 1.0, f64::NAN, 1.0]));
-/// let survey = Survey::of(&rows);
-/// let [height, is_member] = survey.columns() else { panic!("two columns") };
-/// assert_eq!((height.n, height.min, height.max, height.sd()), (2, 1.0, 3.5, 1.25));
-/// assert!(is_member.is_binary() && !height.is_whole);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ColumnSummary {
     /// The number of cells that are not missing.
@@ -131,15 +78,6 @@ pub struct ColumnSummary {
 
 impl Survey {
     /// Looks at every row of a shard once.
-    ///
-    /// ```
-    /// use dirigent::rows::{Shard, Table};
-    /// use dirigent::survey::Survey;
-    ///
-    /// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 5.0, 2.0, 5.0]));
-    /// let survey = Survey::of(&rows);
-    /// assert_eq!((survey.n_rows, survey.means()), (2, vec![1.0, 5.0]));
-    /// ```
     pub fn of(shard: &Shard) -> Self {
         let cells = if shard.is_counts() { survey_counts(shard) } else { survey_numbers(shard) };
         Self { n_rows: shard.n_rows() as u64, n_columns: shard.n_columns(), cells }

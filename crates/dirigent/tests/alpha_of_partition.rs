@@ -2,15 +2,14 @@
 //! draws of α must then follow p(α | K, n), which is known in closed form.
 #![allow(clippy::print_stdout)] // figures for whoever asks with `nocapture`
 
-use dirigent::Result;
-use dirigent::method::cgs::{CgsOptions, Observer, run};
-use dirigent::model::{Model, ModelOptions};
-use dirigent::posterior::diagnostics::ess_bulk;
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{Shard, Table};
-use dirigent::special::log_gamma;
-use dirigent::survey::Survey;
+use dirigent::internals::method::cgs::{CgsOptions, run};
+use dirigent::internals::posterior::diagnostics::ess_bulk;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::special::log_gamma;
+use dirigent::internals::survey::Survey;
+use dirigent::{Model, ModelOptions, Observer, Result, Stream};
 
 const N_ROWS: usize = 3000;
 const BURN_IN: usize = 200;
@@ -73,7 +72,7 @@ impl Posterior {
 struct Log(Vec<(usize, f64)>);
 
 impl Observer for Log {
-    fn on_cycle(&mut self, info: &dirigent::trace::CycleInfo) -> Result<()> {
+    fn on_cycle(&mut self, info: &dirigent::internals::trace::CycleInfo) -> Result<()> {
         self.0.push((info.k, info.alpha));
         Ok(())
     }

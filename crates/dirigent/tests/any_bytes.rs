@@ -8,7 +8,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use dirigent::rng::{Role, Seed, Stream};
+use dirigent::Stream;
+use dirigent::internals::rng::{Role, Seed};
 use hostile::seeds::root;
 use hostile::{TARGETS, Target};
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use dirigent::io::{DataSet, Header, Selection, read_labels};
-use dirigent::rows::Table;
-use dirigent::{Error, InputError};
+use dirigent::internals::io::{DataSet, Selection, read_labels};
+use dirigent::internals::rows::Table;
+use dirigent::{Error, Header, InputError};
 use tempfile::TempDir;
 
 /// A mistake, and the folder of the files that it was found in.

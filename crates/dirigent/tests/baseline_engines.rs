@@ -5,24 +5,21 @@ mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dirigent::Result;
-use dirigent::consolidate::{ComponentId, ShardId};
-use dirigent::engine::Driver;
-use dirigent::engine::simulated::{Cost, Crash, NoRespawn, Respawn, Simulation, run_watched};
-use dirigent::method::av::AvOptions;
-use dirigent::method::cgs::{Outcome, log_joint_of_labels};
-use dirigent::method::distributed::Engine;
-use dirigent::method::rounds::RoundsOptions;
-use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Covariance, FamilyName, Model, ModelOptions};
-use dirigent::node::{
+use dirigent::internals::consolidate::{ComponentId, ShardId};
+use dirigent::internals::engine::Driver;
+use dirigent::internals::engine::simulated::{Cost, Crash, NoRespawn, Respawn, Simulation, run_watched};
+use dirigent::internals::method::av::AvOptions;
+use dirigent::internals::method::cgs::{Outcome, log_joint_of_labels};
+use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::node::{
     AvCoordinator, AvWorker, AvWorkerOptions, Frame, RoundsCoordinatorOptions, SubcCoordinator, SubcWorker,
 };
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::{Shard, Table, worker_rows};
-use dirigent::sweep::Kernel;
-use dirigent::trace::CycleInfo;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table, worker_rows};
+use dirigent::{Covariance, CycleInfo, FamilyName, Kernel, Model, ModelOptions, Result};
 
 use rounds::{Log, Makers, Nodes, cells, documents, gaussian_rows, parts, random_simulation};
 

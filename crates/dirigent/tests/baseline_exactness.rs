@@ -6,16 +6,16 @@ mod common;
 
 use common::tiny::{tiny_gaussian, tiny_multinomial};
 use common::{Enumeration, Kept, model_options};
-use dirigent::engine::simulated::{Cost, Simulation};
-use dirigent::method::av::AvOptions;
-use dirigent::method::cgs::Draws;
-use dirigent::method::distributed::Engine;
-use dirigent::method::rounds::RoundsOptions;
-use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Alpha, Model};
-use dirigent::node::RoundsCoordinatorOptions;
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rows::Shard;
+use dirigent::internals::engine::simulated::{Cost, Simulation};
+use dirigent::internals::method::av::AvOptions;
+use dirigent::internals::method::cgs::Draws;
+use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::node::RoundsCoordinatorOptions;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rows::Shard;
+use dirigent::{Alpha, Model};
 
 const DRAWS: usize = 30_000;
 
@@ -69,7 +69,7 @@ fn judge(method: Method, (model, rows): &(Model, Shard), n_workers: u32, alpha: 
     let model = Model::resolve(&model_options(model), &options.survey(rows)).unwrap();
     let exact = match alpha {
         Alpha::Fixed(alpha) => Enumeration::new(&model, rows, alpha),
-        Alpha::Auto => Enumeration::integrated(&model, rows),
+        _ => Enumeration::integrated(&model, rows),
     };
     exact.assert_interesting();
     let mut kept = Kept::default();

@@ -4,20 +4,20 @@
 #[path = "conservation/soak.rs"]
 mod soak;
 
-use dirigent::Result;
-use dirigent::consolidate::ShardId;
-use dirigent::engine::Driver;
-use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Garbage, Respawn, Simulation, run_watched};
-use dirigent::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, table_of_rows};
-use dirigent::model::{Alpha, ModelOptions};
-use dirigent::node::conservation::Witness;
-use dirigent::node::{Consolidation, Coordinator, CoordinatorOptions, FirstAlpha, Frame, Joins, Schedule, Worker};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{CountRow, Row, Shard};
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
-use dirigent::trace::CycleInfo;
+use dirigent::internals::consolidate::ShardId;
+use dirigent::internals::engine::Driver;
+use dirigent::internals::engine::simulated::{Checkpoints, Cost, Crash, Garbage, Respawn, Simulation, run_watched};
+use dirigent::internals::family::{GaussianFixed, Multinomial, table_of_rows};
+use dirigent::internals::node::conservation::Witness;
+use dirigent::internals::node::{Coordinator, CoordinatorOptions, Frame, Worker};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{CountRow, Shard};
+use dirigent::internals::survey::Survey;
+use dirigent::{
+    Alpha, Conjugate, Consolidation, CycleInfo, Family, FirstAlpha, Joins, Kernel, ModelOptions, OwnedRow, Result, Row,
+    Schedule, Stream,
+};
 
 const N_ROWS: usize = 25;
 

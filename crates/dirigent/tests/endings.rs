@@ -1,19 +1,16 @@
 //! When runs end, and several chains: on every engine.
 
-use dirigent::Result;
-use dirigent::engine::simulated::{Cost, Simulation};
-use dirigent::method::cgs::{CgsOptions, Draws, Observer, Outcome};
-use dirigent::method::chains::{self, Over};
-use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::method::{MethodOptions, advice, run};
-use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{CoordinatorOptions, Schedule};
-use dirigent::posterior::horizon::{Cycles, StoppedBecause};
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::{Shard, Table};
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
-use dirigent::trace::CycleInfo;
+use dirigent::internals::engine::simulated::{Cost, Simulation};
+use dirigent::internals::method::cgs::{CgsOptions, Draws, Outcome};
+use dirigent::internals::method::chains::{self, Over};
+use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::{MethodOptions, advice, run};
+use dirigent::internals::node::CoordinatorOptions;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::survey::Survey;
+use dirigent::{Alpha, CycleInfo, DrawsFrom, Kernel, Model, ModelOptions, Observer, Result, Schedule, StoppedBecause};
 
 const AUTO: Cycles = Cycles::Auto { max: 200 };
 

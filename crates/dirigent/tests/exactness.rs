@@ -6,12 +6,11 @@ use std::collections::HashMap;
 
 use common::tiny::{KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
 use common::{Distance, Enumeration, crp_law_of_k, shard_of};
-use dirigent::family::Family;
-use dirigent::method::cgs::Chain;
-use dirigent::model::{Alpha, Model};
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::Shard;
-use dirigent::sweep::{Kernel, sampler};
+use dirigent::internals::method::cgs::Chain;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::Shard;
+use dirigent::internals::sweep::sampler;
+use dirigent::{Alpha, Family, Kernel, Model};
 
 const DRAWS: usize = 20_000;
 

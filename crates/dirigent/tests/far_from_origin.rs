@@ -1,17 +1,17 @@
 //! Data far from the origin, in tiny or huge units, and with rows far from all others: what single precision cannot hold is not lost, because rows are centred by a
 //! fixed offset and rounded in units of their spread.
 
-use dirigent::method::cgs::Chain;
-use dirigent::method::distributed::{self, DistributedOptions};
-use dirigent::method::rounds::RoundsOptions;
-use dirigent::method::{slice, subc};
-use dirigent::model::{Alpha, Covariance, Model, ModelOptions};
-use dirigent::node::{CoordinatorOptions, RoundsCoordinatorOptions};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::{Shard, Table};
-use dirigent::survey::Survey;
-use dirigent::sweep::{Kernel, sampler};
+use dirigent::internals::method::cgs::Chain;
+use dirigent::internals::method::distributed::{self, DistributedOptions};
+use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::method::{slice, subc};
+use dirigent::internals::node::{CoordinatorOptions, RoundsCoordinatorOptions};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::survey::Survey;
+use dirigent::internals::sweep::sampler;
+use dirigent::{Alpha, Covariance, Kernel, Model, ModelOptions};
 
 const N_ROWS: usize = 400;
 const CYCLES: usize = 12;

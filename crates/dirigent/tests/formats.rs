@@ -3,9 +3,8 @@
 
 use std::path::PathBuf;
 
-use dirigent::InputError;
-use dirigent::io::{DataSet, FittedColumns, Selection, read_labels};
-use dirigent::rows::Row;
+use dirigent::internals::io::{DataSet, FittedColumns, Selection, read_labels};
+use dirigent::{InputError, Row};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

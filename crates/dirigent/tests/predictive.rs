@@ -3,21 +3,19 @@
 mod common;
 
 use common::shard_of;
-use dirigent::family::{GaussianFixed, Multinomial, OwnedRow};
-use dirigent::io::synthetic::MixtureLaw;
-use dirigent::io::{FittedColumns, Selection};
-use dirigent::method::cgs::{CgsOptions, Outcome};
-use dirigent::method::distributed::{DistributedOptions, Engine};
-use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::CoordinatorOptions;
-use dirigent::posterior::horizon::Cycles;
-use dirigent::posterior::predictive::Predictor;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::Shard;
-use dirigent::run_dir::FittedModel;
-use dirigent::stats::{Stats, Sums};
-use dirigent::sweep::Kernel;
+use dirigent::internals::family::{GaussianFixed, Multinomial};
+use dirigent::internals::io::synthetic::MixtureLaw;
+use dirigent::internals::io::{FittedColumns, Selection};
+use dirigent::internals::method::cgs::{CgsOptions, Outcome};
+use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::node::CoordinatorOptions;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::Shard;
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Alpha, Kernel, Model, ModelOptions, OwnedRow, Stats, Sums};
 
 /// A fit by one chain, and one by five workers.
 fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use dirigent::checkpoint::Saved;
-use dirigent::engine::RunTotals;
-use dirigent::family::{OwnedRow, table_of_rows};
-use dirigent::interrupt::Interrupt;
-use dirigent::io::synthetic::MixtureLaw;
-use dirigent::method::MethodOptions;
-use dirigent::method::cgs::{CgsOptions, Draws, Observer};
-use dirigent::method::chains::{self, ChainsOutcome};
-use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::method::rounds::RoundsOptions;
-use dirigent::model::{Model, ModelOptions};
-use dirigent::node::{Consolidation, CoordinatorOptions, Joins, RoundsCoordinatorOptions, Schedule};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::Shard;
-use dirigent::trace::CycleInfo;
-use dirigent::{Error, Result};
+use dirigent::internals::checkpoint::Saved;
+use dirigent::internals::engine::RunTotals;
+use dirigent::internals::family::table_of_rows;
+use dirigent::internals::io::synthetic::MixtureLaw;
+use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::cgs::{CgsOptions, Draws};
+use dirigent::internals::method::chains::{self, ChainsOutcome};
+use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::node::{CoordinatorOptions, RoundsCoordinatorOptions};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::Shard;
+use dirigent::{
+    Consolidation, CycleInfo, DrawsFrom, Error, Interrupt, Joins, Model, ModelOptions, Observer, OwnedRow, Result,
+    Schedule,
+};
 
 const WORKERS: u32 = 3;
 
@@ -55,7 +55,7 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn interrupt(&self) -> Interrupt {
+    fn interrupt(&mut self) -> Interrupt {
         self.interrupt.clone()
     }
 
@@ -70,7 +70,7 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn has_begun(&self) -> bool {
+    fn has_begun(&mut self) -> bool {
         self.goes_on_from.as_ref().is_some_and(Saved::has_begun)
     }
 

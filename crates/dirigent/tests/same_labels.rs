@@ -1,15 +1,13 @@
 //! Same seed, same labels: on any number of threads and in simulation, bit for bit; an asynchronous simulation replays.
 
-use dirigent::Result;
-use dirigent::engine::simulated::{Cost, Crash, Simulation};
-use dirigent::method::cgs::{Observer, Outcome};
-use dirigent::method::distributed::{DistributedOptions, Engine, run};
-use dirigent::model::ModelOptions;
-use dirigent::node::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::{Shard, Table, worker_rows};
-use dirigent::trace::CycleInfo;
+use dirigent::internals::engine::simulated::{Cost, Crash, Simulation};
+use dirigent::internals::method::cgs::Outcome;
+use dirigent::internals::method::distributed::{DistributedOptions, Engine, run};
+use dirigent::internals::node::CoordinatorOptions;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table, worker_rows};
+use dirigent::{Consolidation, CycleInfo, FirstAlpha, Joins, ModelOptions, Observer, Result, Schedule};
 
 const WORKERS: usize = 20;
 

@@ -3,20 +3,18 @@
 #[path = "common/rounds.rs"]
 mod rounds;
 
-use dirigent::Result;
-use dirigent::consolidate::{ComponentId, ShardId};
-use dirigent::engine::Driver;
-use dirigent::engine::simulated::{Respawn, Simulation, run_watched};
-use dirigent::method::cgs::Outcome;
-use dirigent::method::distributed::Engine;
-use dirigent::method::rounds::RoundsOptions;
-use dirigent::method::slice::run;
-use dirigent::node::{Frame, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::Shard;
-use dirigent::stats::Stats;
-use dirigent::trace::CycleInfo;
+use dirigent::internals::consolidate::{ComponentId, ShardId};
+use dirigent::internals::engine::Driver;
+use dirigent::internals::engine::simulated::{Respawn, Simulation, run_watched};
+use dirigent::internals::method::cgs::Outcome;
+use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::method::slice::run;
+use dirigent::internals::node::{Frame, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::Shard;
+use dirigent::{CycleInfo, Result, Stats};
 
 use rounds::{Log, Makers, Nodes, documents, gaussian_rows, parts, random_simulation};
 

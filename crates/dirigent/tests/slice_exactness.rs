@@ -6,18 +6,17 @@ mod common;
 
 use common::tiny::{KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wide, tiny_gaussian, tiny_multinomial};
 use common::{Enumeration, Kept, model_options};
-use dirigent::engine::simulated::{Cost, Simulation};
-use dirigent::method::cgs::Draws;
-use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::method::{MethodOptions, run};
-use dirigent::model::{Alpha, Model};
-use dirigent::node::CoordinatorOptions;
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{Shard, worker_rows};
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
-use dirigent::sweep::slice::{DrawnComponents, slice_sampler, smallest_uniforms};
+use dirigent::internals::engine::simulated::{Cost, Simulation};
+use dirigent::internals::method::cgs::Draws;
+use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::node::CoordinatorOptions;
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, worker_rows};
+use dirigent::internals::survey::Survey;
+use dirigent::internals::sweep::slice::{DrawnComponents, slice_sampler, smallest_uniforms};
+use dirigent::{Alpha, DrawsFrom, Kernel, Model, Stream};
 
 const DRAWS: usize = 30_000;
 /// Of nodes, which take longer.
@@ -55,7 +54,7 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
     let model = Model::resolve(&coordinator.model, &Survey::of_all(&shards)).unwrap();
     let exact = match alpha {
         Alpha::Fixed(alpha) => Enumeration::new(&model, rows, alpha),
-        Alpha::Auto => Enumeration::integrated(&model, rows),
+        _ => Enumeration::integrated(&model, rows),
     };
     exact.assert_interesting();
     // no clock is asked: it would take longer than the draws

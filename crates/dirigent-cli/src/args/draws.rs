@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use dirigent::io::RowPair;
+use dirigent::internals::io::RowPair;
 
 /// Say what the draws of a run say: the posterior of K, and how often rows are together.
 ///

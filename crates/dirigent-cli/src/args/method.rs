@@ -1,8 +1,7 @@
 //! Which method: one of the paper's, or its two axes by themselves.
 
 use clap::{Args, ValueEnum, value_parser};
-use dirigent::node::{Consolidation, FirstAlpha, Joins, Schedule};
-use dirigent::{MethodName, MethodOptions};
+use dirigent::{Consolidation, FirstAlpha, Joins, MethodName, MethodOptions, Schedule};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]

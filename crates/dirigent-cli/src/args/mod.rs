@@ -17,8 +17,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dirigent::RunFolder;
-use dirigent::io::{Header, Selection};
+use dirigent::internals::io::Selection;
+use dirigent::{Header, RunFolder};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
 use self::checkpoints::seconds;

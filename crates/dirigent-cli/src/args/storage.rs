@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use dirigent::io::{Spill, Storage};
+use dirigent::Spill;
+use dirigent::internals::io::Storage;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]

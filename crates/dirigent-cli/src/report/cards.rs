@@ -1,8 +1,7 @@
 //! A card for each of the largest clusters: its size, what sets it apart, its neighbours, some of its rows.
 
-use dirigent::model::Model;
-use dirigent::rows::Row;
-use dirigent::run_dir::FittedModel;
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Model, Row};
 
 use super::card::{Bar, Card, Link};
 use super::colours::colour;
@@ -41,7 +40,8 @@ pub(crate) fn cards(groups: &Groups, features: &Features, shown: &Features, samp
 /// The cards of clusters of other cuts, which the page's script shows and numbers.
 pub(crate) fn cards_of_other_cuts(groups: &Groups, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
     let n_cards = groups.n_clusters().min(MOST_CARDS);
-    let others = groups.cut_nodes().into_iter().map(|place| groups.nodes[place].group).filter(|group| *group >= n_cards);
+    let others =
+        groups.cut_nodes().into_iter().map(|place| groups.nodes[place].group).filter(|group| *group >= n_cards);
     others.map(|group| card(groups, shown, sample, group, Vec::new())).collect()
 }
 

@@ -58,8 +58,20 @@ fn lines(runs: &[Run]) -> Vec<Line<'_>> {
 }
 
 fn table(runs: &[Run]) -> Table {
-    let columns =
-        ["run", "data", "method", "clusters", "K", "log-joint", "VI of labels", "NMI of labels", "cycles", "time", "sent", "seed"];
+    let columns = [
+        "run",
+        "data",
+        "method",
+        "clusters",
+        "K",
+        "log-joint",
+        "VI of labels",
+        "NMI of labels",
+        "cycles",
+        "time",
+        "sent",
+        "seed",
+    ];
     let mut table = Table::new("The runs", &columns);
     for run in runs {
         let record = &run.record;

@@ -56,3 +56,42 @@ fn nearest_of_cuts(groups: &Groups, features: &Features) -> Vec<Vec<Vec<usize>>>
     };
     (1..=groups.most_clusters()).map(of_cut).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::tests::{groups_of, run_of_heaps};
+    use dirigent::Clusters;
+
+    #[test]
+    fn the_script_gets_every_cut_with_its_nearest_clusters() {
+        let groups = groups_of(&run_of_heaps(7, Clusters::Number(3)));
+        let slider = slider(&groups, &Features::of(&groups), &[]).unwrap();
+        assert_eq!((slider.n_clusters, slider.most), (3, groups.n_components()));
+        let list = |name: &str| slider.data[name].as_array().unwrap().clone();
+        for (cut, nearest) in list("cuts").iter().zip(list("nearest")) {
+            let k = cut.as_array().unwrap().len();
+            let rows: u64 = cut
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|place| list("rows")[place.as_u64().unwrap() as usize].as_u64().unwrap())
+                .sum();
+            assert_eq!(rows, groups.n_rows());
+            for (number, nearest) in nearest.as_array().unwrap().iter().enumerate() {
+                let others: Vec<usize> =
+                    nearest.as_array().unwrap().iter().map(|other| other.as_u64().unwrap() as usize).collect();
+                assert!(others.len() == 3.min(k - 1) && others.iter().all(|&other| other < k && other != number));
+            }
+        }
+        assert_eq!(list("cuts").len(), groups.most_clusters());
+        // heaps on a line: the middle one of three is nearest to both others
+        let middle = list("nearest")[2]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|nearest| nearest[0].as_u64().unwrap())
+            .collect::<Vec<_>>();
+        assert!((0..3).any(|cluster| middle.iter().filter(|&&first| first == cluster).count() == 2), "{middle:?}");
+    }
+}

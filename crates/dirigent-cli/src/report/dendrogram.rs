@@ -40,18 +40,23 @@ pub(crate) fn plot(groups: &Groups, words: &[Vec<String>]) -> Option<Plot> {
         caption = format!("The natural layer has {}. {caption}", counted(n_layer, "cluster"));
     }
     let is_named = n_ends <= MOST_NAMED;
-    let height = 90 + if is_named { 19 * n_ends } else { (8 * n_ends).max(19 * MOST_NAMED).min(1800) };
+    let height = 90 + if is_named { 19 * n_ends } else { (8 * n_ends).clamp(19 * MOST_NAMED, 1800) };
     let names: Vec<String> = places.ends.iter().map(|&end| plain(&name(groups, end, words))).collect();
     let ticks = if is_named {
         json!({"tickvals": (0..n_ends).collect::<Vec<_>>(), "ticktext": names, "tickfont": {"size": 11}})
     } else {
         json!({"showticklabels": false})
     };
-    let plot = Plot::new("Tree over the components", alt, data, ["height: ln(n/σ), low where clusters overlap much", "component"])
-        .caption(caption)
-        .table(table(groups))
-        .other_cuts("tree", Value::Null)
-        .wide(height as u32);
+    let plot = Plot::new(
+        "Tree over the components",
+        alt,
+        data,
+        ["height: ln(n/σ), low where clusters overlap much", "component"],
+    )
+    .caption(caption)
+    .table(table(groups))
+    .other_cuts("tree", Value::Null)
+    .wide(height as u32);
     let margin = 0.03 * (places.last - places.first);
     let range = [places.first - margin / 3.0, places.last + margin];
     let plot = plot.layout(json!({"yaxis": ticks, "xaxis": {"range": range, "zeroline": false}, "hovermode": "closest", "meta": {"tall": true}}));
@@ -203,4 +208,48 @@ fn table(groups: &Groups) -> Table {
 
 fn rounded(x: f64) -> f64 {
     (x * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::tests::{groups_of, run_of_heaps};
+    use dirigent::Clusters;
+
+    #[test]
+    fn every_node_has_its_branch_and_branches_do_not_cross() {
+        let groups = groups_of(&run_of_heaps(8, Clusters::Auto));
+        let plot = plot(&groups, &[]).unwrap();
+        let (n, branches) = (groups.nodes.len(), &plot.data[0]);
+        assert_eq!(branches["x"].as_array().unwrap().len(), 4 * n);
+        let places = Places::of(&groups).unwrap();
+        let mut ends = places.ends.clone();
+        ends.sort_unstable();
+        assert_eq!(ends, (0..n).filter(|&place| groups.nodes[place].sides.is_none()).collect::<Vec<_>>());
+        // the ends below a node are next to one another
+        for node in &groups.nodes {
+            let members = &groups.members[node.group];
+            let is_below = |end: &usize| members.contains(&groups.members[groups.nodes[*end].group][0]);
+            let flags: Vec<bool> = places.ends.iter().map(is_below).collect();
+            assert!(flags.chunk_by(|a, b| a == b).filter(|run| run[0]).count() == 1);
+        }
+        let names = plot.layout["yaxis"]["ticktext"].as_array().unwrap();
+        assert!(names.len() == groups.n_components() && names[0].as_str().unwrap().ends_with(" rows"), "{names:?}");
+        let n_layer = plot.data[2]["x"].as_array().unwrap().len();
+        assert!(plot.caption.starts_with(&format!("The natural layer has {}", counted(n_layer as u64, "cluster"))));
+    }
+
+    #[test]
+    fn names_are_telling_words_and_support_is_told_if_there_are_draws() {
+        let mut groups = groups_of(&run_of_heaps(4, Clusters::Auto));
+        let words: Vec<Vec<String>> =
+            groups.members.iter().map(|_| ["<oil>", "gas", "opec", "bpd"].map(str::to_owned).to_vec()).collect();
+        let names = plot(&groups, &words).unwrap().layout["yaxis"]["ticktext"][0].to_string();
+        assert!(names.starts_with("\"&lt;oil&gt;, gas, opec: "), "{names}");
+        (groups.has_support, groups.nodes[0].support) = (true, Some(0.75));
+        let plot = plot(&groups, &[]).unwrap();
+        assert!(plot.data[1]["text"][0].as_str().unwrap().ends_with("sides apart with 75.0 %"));
+        assert_eq!(plot.data[3]["text"], json!(["75.0 %"]));
+        assert_eq!(plot.table.unwrap().rows[0].last().unwrap(), "75.0 %");
+    }
 }

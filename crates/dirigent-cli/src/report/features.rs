@@ -2,12 +2,10 @@
 //!
 //! The same features, made comparable, place clusters and rows in one space: for maps and for neighbours.
 
-use dirigent::family::ColumnLaw;
-use dirigent::model::Model;
-use dirigent::rows::Row;
-use dirigent::run_dir::FittedModel;
-use dirigent::stats::Stats;
-use dirigent::transform::Transform;
+use dirigent::internals::family::ColumnLaw;
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::internals::transform::Transform;
+use dirigent::{Model, Row, Stats};
 
 use super::groups::Groups;
 

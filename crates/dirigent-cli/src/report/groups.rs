@@ -4,9 +4,8 @@
 
 use std::cmp::Reverse;
 
-use dirigent::run_dir::FittedModel;
-use dirigent::stats::Stats;
-use dirigent::{Cut, Tree};
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Cut, Stats, Tree};
 
 /// The most clusters that the page can be cut into.
 const MOST_CLUSTERS: usize = 50;
@@ -216,10 +215,9 @@ impl DrawnTree {
             lowest[id] = lowest[id].or_else(|| lowest[parent_of[id]?]);
         }
         let mut members = vec![Vec::new(); ids.len()];
-        for component in 0..n {
-            let mut place = lowest[component];
+        for (component, mut place) in (0u32..).zip(lowest).take(n) {
             while let Some(at) = place {
-                members[at].push(component as u32);
+                members[at].push(component);
                 place = parents[at];
             }
         }
@@ -255,7 +253,7 @@ fn common(members: &[u32], numbers: &[u32]) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::report::run::Run;
     use dirigent::{Clusters, Data, FitOptions};
@@ -268,13 +266,13 @@ mod tests {
         };
         let data = Data::from_cells(1, (0..60 * n_heaps).map(cell).collect()).unwrap();
         let mut options = FitOptions::default();
-        (options.run.clusters, options.run.cycles) = (Some(clusters), Some(dirigent::AutoOr::Given(10)));
+        (options.run.clusters, options.run.cycles) = (Some(clusters), Some(10));
         let folder = tempfile::tempdir().unwrap();
         dirigent::fit(&data, &options).unwrap().save(folder.path().join("run")).unwrap();
         Run::read(&folder.path().join("run")).unwrap()
     }
 
-    fn groups_of(run: &Run) -> Groups {
+    pub(crate) fn groups_of(run: &Run) -> Groups {
         let (tree, cut) = run.tree.as_ref().unwrap();
         Groups::of(run.model.as_ref().unwrap(), Some(tree), cut.clone())
     }

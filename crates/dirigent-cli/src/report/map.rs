@@ -1,8 +1,6 @@
 //! The map: sampled rows in the plane, coloured by cluster, with the components' ellipses; of documents, the clusters themselves.
 
-use dirigent::model::Model;
-use dirigent::rows::Row;
-use dirigent::stats::Stats;
+use dirigent::{Model, Row, Stats};
 use serde_json::{Value, json};
 
 use super::colours::colour;
@@ -62,9 +60,8 @@ pub(crate) fn plot(groups: &Groups, features: &Features, sample: Option<&Sample>
     let what = |clusters: &str| {
         if is_text { clusters.to_owned() } else { format!("{} rows in {clusters}", grouped(n_rows as u64)) }
     };
-    let alt = |clusters: &str| {
-        format!("Scatter plot of {}, {} against {}.", what(clusters), layout.axes[1], layout.axes[0])
-    };
+    let alt =
+        |clusters: &str| format!("Scatter plot of {}, {} against {}.", what(clusters), layout.axes[1], layout.axes[0]);
     let title = if is_text { "Map of the clusters" } else { "Map of a sample of rows" };
     let caption = if is_text {
         format!(
@@ -224,11 +221,8 @@ fn rows_of_traces(layout: &Layout, sample: &Sample, k: usize) -> Vec<(usize, Vec
 fn points(layout: &Layout, sample: &Sample, trace_ix: usize, rows: &[usize]) -> Value {
     let is_rest = trace_ix == NAMED;
     let cluster = |ix: usize| sample.predictions[ix].label;
-    let color: Value = if is_rest {
-        rows.iter().map(|&ix| colour(cluster(ix) as usize)).collect()
-    } else {
-        colour(trace_ix).into()
-    };
+    let color: Value =
+        if is_rest { rows.iter().map(|&ix| colour(cluster(ix) as usize)).collect() } else { colour(trace_ix).into() };
     let opacity = |ix: usize| rounded(0.25 + 0.6 * f64::from(sample.predictions[ix].certainty), 2);
     json!({
         "type": "scatter", "mode": "markers", "name": if is_rest { "others".to_owned() } else { trace_ix.to_string() },

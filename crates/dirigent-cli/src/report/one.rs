@@ -1,8 +1,7 @@
 //! The report of one run.
 
-use dirigent::model::Model;
-use dirigent::run_dir::FittedModel;
-use dirigent::{Cut, Result};
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Cut, Model, Result};
 use serde_json::{Value, json};
 
 use super::cards::{self, MOST_CARDS};
@@ -36,7 +35,8 @@ pub(crate) fn page(mut run: Run) -> Result<Page> {
     let groups = run.model.as_ref().map(|fitted| {
         let sizes: Vec<u64> = fitted.components.iter().map(|stats| stats.count as u64).collect();
         let components = || Cut::new((0..sizes.len() as u32).collect(), &sizes);
-        let (tree, cut) = run.tree.as_ref().map_or_else(|| (None, components()), |(tree, cut)| (Some(tree), cut.clone()));
+        let (tree, cut) =
+            run.tree.as_ref().map_or_else(|| (None, components()), |(tree, cut)| (Some(tree), cut.clone()));
         Groups::of(fitted, tree, cut)
     });
     let sample = match (run.sample.take(), &run.model, &groups) {

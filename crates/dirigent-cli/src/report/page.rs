@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use dirigent::Result;
-use dirigent::run_dir::write_file;
+use dirigent::internals::run_dir::write_file;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -87,7 +87,14 @@ impl Page {
     /// A page with a title and a sentence that says what it is about.
     pub(crate) fn new(title: impl Into<String>, lead: impl Into<String>) -> Self {
         let footer = concat!("Written by dirigent ", env!("CARGO_PKG_VERSION"), ". Plots by plotly.js (MIT licence).");
-        Self { title: title.into(), lead: lead.into(), sections: Vec::new(), slider: None, footer: footer.to_owned(), version: None }
+        Self {
+            title: title.into(),
+            lead: lead.into(),
+            sections: Vec::new(),
+            slider: None,
+            footer: footer.to_owned(),
+            version: None,
+        }
     }
 
     /// Begins a section.
@@ -374,7 +381,11 @@ mod tests {
         let mut page = Page::new(EVIL, EVIL);
         let section = page.section(EVIL);
         section.paragraph(EVIL).facts(vec![Fact::new(EVIL, EVIL, EVIL)]).table(table.clone());
-        section.notes(vec![EVIL.into()]).code(EVIL).cards(vec![Card::new(EVIL, EVIL); 2], 1, vec![Card::new(EVIL, EVIL)]);
+        section.notes(vec![EVIL.into()]).code(EVIL).cards(
+            vec![Card::new(EVIL, EVIL); 2],
+            1,
+            vec![Card::new(EVIL, EVIL)],
+        );
         let trace = json!({"type": "bar", "name": EVIL});
         section.plots(vec![Plot::new(EVIL, EVIL, vec![trace], [EVIL, EVIL]).caption(EVIL).table(table)]);
         let html = page.render();
@@ -382,6 +393,23 @@ mod tests {
         // the data of the plot, the library, and ours
         assert_eq!(html.matches("<script").count() - plotly().matches("<script").count(), 3);
         assert!(html.matches("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;").count() >= 16);
+    }
+
+    #[test]
+    fn a_slider_stands_before_what_follows_it_and_its_data_are_no_markup() {
+        let mut page = Page::new("a", "b");
+        page.section("first");
+        page.slider(Slider { n_clusters: 70, most: 50, data: json!({"words": "</script><script>alert(1)"}) });
+        page.section("second").follow_slider();
+        page.section("third").follow_slider().cards(vec![Card::new("a", "b")], 9, vec![Card::new("c", "d")]);
+        page.section("fourth");
+        let html = page.render();
+        let (_, rest) =
+            html.split_once("id=\"cut\" type=\"range\" min=\"1\" max=\"50\" step=\"1\" value=\"50\"").unwrap();
+        let (inside, after) = rest.split_once("</section>\n</div>").unwrap();
+        assert!(inside.contains("second") && inside.contains("third") && after.contains("fourth"));
+        assert!(inside.contains("aria-live=\"polite\"") && inside.contains("<div class=\"other-cards\" hidden>"));
+        assert!(inside.contains("<details class=\"more\" hidden>") && !html.contains("<script>alert(1)"));
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dirigent::fit::read_clusters;
-use dirigent::model::Model;
-use dirigent::run_dir::{FittedModel, RowSample};
-use dirigent::{Cut, Result, Tree};
+use dirigent::internals::fit::read_clusters;
+use dirigent::internals::run_dir::{FittedModel, RowSample};
+use dirigent::{Cut, Model, Result, Tree};
 use serde_json::Value;
 
 use super::words::text;

@@ -2,13 +2,11 @@
 
 use std::thread::available_parallelism;
 
-use dirigent::io::DataSet;
-use dirigent::model::Model;
-use dirigent::posterior::predictive::{Prediction, Predictor};
-use dirigent::rows::{Row, Shard};
-use dirigent::run_dir::{FittedModel, RowSample};
-use dirigent::sweep::Kernel;
-use dirigent::{Cut, Error, InputError, Result};
+use dirigent::internals::io::DataSet;
+use dirigent::internals::posterior::predictive::Predictor;
+use dirigent::internals::rows::Shard;
+use dirigent::internals::run_dir::{FittedModel, RowSample};
+use dirigent::{Cut, Error, InputError, Kernel, Model, Prediction, Result, Row};
 
 use super::groups::Groups;
 
@@ -78,7 +76,7 @@ fn of_cluster(cut: &Cut, prediction: &Prediction, of_components: &[f64]) -> Pred
         cut.clusters().iter().zip(of_components).filter(|(cluster, _)| **cluster == label).map(|(_, p)| p).sum();
     let total: f64 = of_components.iter().sum();
     let certainty = if total > 0.0 { (of_cluster / total) as f32 } else { 0.0 };
-    Prediction { label, certainty: certainty.clamp(prediction.certainty, 1.0), ..prediction.clone() }
+    Prediction { label, certainty: certainty.clamp(prediction.certainty, 1.0), ..*prediction }
 }
 
 /// The way from each component to the root of the tree, through the clusters of the page's cuts.

@@ -1,6 +1,6 @@
 //! A run in a sentence, in headline numbers and in settings.
 
-use dirigent::run_dir::FittedModel;
+use dirigent::internals::run_dir::FittedModel;
 use serde_json::Value;
 
 use super::html::Table;

@@ -24,7 +24,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use dirigent::run_dir::write_json;
+use dirigent::internals::run_dir::write_json;
 use dirigent::{Error, InputError, Result};
 use serde::Serialize;
 

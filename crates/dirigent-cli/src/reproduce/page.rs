@@ -1,7 +1,7 @@
 //! The page: the paper's figures and table, redrawn.
 
 use dirigent::Result;
-use dirigent::fit::Input;
+use dirigent::internals::fit::Input;
 use serde_json::json;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dirigent::fit::{Input, Prepared};
-use dirigent::run_dir::RunDir;
+use dirigent::internals::fit::{Input, Prepared};
+use dirigent::internals::run_dir::RunDir;
 use dirigent::{InputError, Result};
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! The data set, as far as the plane shows it.
 
-use dirigent::rows::{Row, Shard};
+use dirigent::Row;
+use dirigent::internals::rows::Shard;
 use serde_json::json;
 
 use crate::console::grouped;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use dirigent::Result;
-use dirigent::run_dir::write_file;
+use dirigent::internals::run_dir::write_file;
 
 use super::communication;
 use super::figures::Figures;

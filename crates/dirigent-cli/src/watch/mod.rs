@@ -204,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let record = serde_json::json!({"status": "running", "data": {"name": "<data>", "n_rows": 10, "n_columns": 2}});
         fs::write(folder.path().join("run.json"), record.to_string()).unwrap();
-        fs::write(folder.path().join("trace.csv"), format!("{}\n", dirigent::trace::HEADER)).unwrap();
+        fs::write(folder.path().join("trace.csv"), format!("{}\n", dirigent::internals::trace::HEADER)).unwrap();
         folder
     }
 

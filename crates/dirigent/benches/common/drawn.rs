@@ -1,10 +1,9 @@
 //! A case of any family, by one path: components from the prior, rows from the components.
 
-use dirigent::family::{Family, OwnedRow, table_of_rows};
-use dirigent::model::Model;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{Row, Shard, Table};
-use dirigent::stats::{Stats, Sums};
+use dirigent::internals::family::table_of_rows;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::{Family, Model, OwnedRow, Row, Stats, Stream, Sums};
 
 use super::{Case, OTHERS};
 

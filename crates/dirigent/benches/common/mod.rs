@@ -4,15 +4,13 @@
 pub mod drawn;
 pub mod product;
 
-use dirigent::family::{
-    Column, ColumnLaw, Columns, ColumnsKind, Conjugate, Family, GaussianFixed, GaussianFull, Multinomial, OwnedRow,
-    VonMisesFisher,
+use dirigent::internals::family::{
+    Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher,
 };
-use dirigent::model::Model;
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{CountTable, Row, Shard, Table};
-use dirigent::stats::{Stats, Sums};
-use dirigent::sweep::{Kernel, Sampler, reference_sampler, sampler};
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{CountTable, Shard, Table};
+use dirigent::internals::sweep::{Sampler, reference_sampler, sampler};
+use dirigent::{Conjugate, Family, Kernel, Model, OwnedRow, Row, Stats, Stream, Sums};
 
 /// Rows that other workers hold in each component.
 const OTHERS: i64 = 200;

@@ -22,16 +22,6 @@ pub const FOLDER: &str = "checkpoint";
 const FORMAT: u32 = 1;
 
 /// A run between two cycles, and where its files stood.
-///
-/// ```
-/// use dirigent::checkpoint::folder::{Checkpoint, Files};
-/// use dirigent::checkpoint::{Saved, Stage};
-///
-/// // before the first cycle, when `trace.csv` has its header
-/// let files = Files { trace_bytes: 180, ..Files::default() };
-/// let checkpoint = Checkpoint { saved: Saved::from(Stage::Start), files };
-/// assert_eq!(checkpoint.saved.place(), (1, 0));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
     /// The run.
@@ -41,25 +31,6 @@ pub struct Checkpoint {
 }
 
 /// Where the files of a run stood.
-///
-/// ```
-/// use dirigent::checkpoint::folder::Files;
-/// use dirigent::run_dir::RunDir;
-/// use dirigent::trace::CycleInfo;
-///
-/// let folder = tempfile::tempdir()?;
-/// let run = RunDir::create(folder.path(), false)?;
-/// let mut trace = run.trace()?;
-/// trace.write(&CycleInfo { cycle: 1, ..CycleInfo::default() })?;
-/// let files = Files { trace_bytes: trace.sync()?, ..Files::default() };
-///
-/// // what came after the checkpoint is cut off when the run goes on
-/// trace.write(&CycleInfo { cycle: 2, ..CycleInfo::default() })?;
-/// run.trace_again(files.trace_bytes)?;
-/// let text = std::fs::read_to_string(folder.path().join("trace.csv"))?;
-/// assert_eq!(text.lines().count(), 2, "the header and the first cycle");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Files {
     /// Bytes of `trace.csv`.
@@ -91,16 +62,6 @@ struct Part {
 }
 
 /// What a folder of checkpoints holds.
-///
-/// ```
-/// use dirigent::checkpoint::folder::Folder;
-///
-/// // a run that has not come to its first checkpoint
-/// let run = tempfile::tempdir()?;
-/// let found = Folder::of_run(run.path())?.read()?;
-/// assert!(found.checkpoint.is_none() && found.passed_over.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Found {
     /// The newest checkpoint that is whole, if any is.
@@ -110,24 +71,6 @@ pub struct Found {
 }
 
 /// The folder of a run's checkpoints.
-///
-/// ```
-/// use dirigent::checkpoint::folder::{Checkpoint, Files, Folder};
-/// use dirigent::checkpoint::{Saved, Stage};
-///
-/// let run = tempfile::tempdir()?;
-/// let checkpoint = Checkpoint { saved: Saved::from(Stage::Start), files: Files::default() };
-/// Folder::of_run(run.path())?.write(checkpoint.clone())?;
-///
-/// // after a crash
-/// let mut folder = Folder::of_run(run.path())?;
-/// assert!(folder.has_any());
-/// assert_eq!(folder.read()?.checkpoint, Some(checkpoint));
-/// // after the end
-/// folder.clear()?;
-/// assert!(!Folder::of_run(run.path())?.has_any());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,

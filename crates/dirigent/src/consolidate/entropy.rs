@@ -9,21 +9,6 @@ use super::ComponentId;
 use crate::message::Overlap;
 
 /// L of pairs of components and of halves, over all rows.
-///
-/// ```
-/// use dirigent::consolidate::{ComponentId, LabelEntropy};
-/// use dirigent::message::Overlap;
-///
-/// let [a, b, c] = [1, 2, 3].map(|number| ComponentId { epoch: 0, number });
-/// let worker = Overlap { pairs: vec![(0, 1, -2.0), (1, 2, -0.5)], ..Overlap::default() };
-/// // two workers that say the same, each by the places in its snapshot
-/// let ids = [a, b, c];
-/// let mut entropy = LabelEntropy::of([(&ids[..], &worker); 2], ids);
-/// assert_eq!((entropy.of_pair(b, a), entropy.of_pair(a, c)), (-4.0, 0.0));
-/// // rows that could be in either of two are not less certain beside their union
-/// entropy.join(a, b);
-/// assert_eq!(entropy.of_pair(a, c), -1.0);
-/// ```
 #[derive(Debug, Clone, Default)]
 pub struct LabelEntropy {
     /// Both ways.

@@ -15,25 +15,6 @@ use crate::family::Conjugate;
 use crate::stats::Stats;
 
 /// Takes births into a settled pool, worker by worker; they come in (worker, birth) order.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, hungarian};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let ten_rows_at = |centre: f64| Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) };
-///
-/// // two workers have found the same two heaps
-/// let births = [(0, 0, 0.0), (0, 1, 9.0), (1, 0, 0.1), (1, 1, 9.1)];
-/// let births = births.map(|(shard, birth, centre)| {
-///     (PieceKey::whole(shard, PieceName::Birth(birth)), ten_rows_at(centre))
-/// });
-/// let mut pool = Pool::new(0);
-/// let info = hungarian::absorb(&mut pool, births.to_vec(), &family, 1.0);
-/// assert_eq!((info.births, info.merges), (4, 2));
-/// assert!(pool.live().all(|(_, component)| component.stats.count == 20));
-/// ```
 pub fn absorb(pool: &mut Pool, births: Vec<(PieceKey, Stats)>, family: &dyn Conjugate, alpha: f64) -> ConsolidateInfo {
     let ratio = MergeRatio::new(family, alpha);
     let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };

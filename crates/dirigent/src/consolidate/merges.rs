@@ -42,26 +42,6 @@ impl PartialOrd for Candidate {
 /// Merges pairs with log ρ + L > 0 in falling order, ties by ids; ratios are computed again after each merge. Pairs of `apart` are left alone, and so are
 /// components whose overlap is not known yet.
 /// Returns how many merges were made.
-///
-/// ```
-/// use dirigent::consolidate::merges::merge_alike;
-/// use dirigent::consolidate::{LabelEntropy, PieceKey, PieceName, Pool};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut pool = Pool::new(0);
-/// for (birth, centre) in [(0, 0.0), (1, 0.1), (2, 9.0)] {
-///     let ten_rows = Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) };
-///     let owner = pool.mint();
-///     pool.enter(PieceKey::whole(0, PieceName::Birth(birth)), Some(ten_rows), owner);
-/// }
-/// pool.settle(&family);
-/// let ids: Vec<_> = pool.live().map(|(id, _)| id).collect();
-/// assert_eq!(merge_alike(&mut pool, &[], &mut LabelEntropy::of([], ids), &family, 1.0), 1);
-/// let sizes: Vec<i64> = pool.live().map(|(_, component)| component.stats.count).collect();
-/// assert_eq!(sizes, [20, 10]);
-/// ```
 pub fn merge_alike(
     pool: &mut Pool,
     apart: &[(ComponentId, ComponentId)],

@@ -58,27 +58,6 @@ enum Change {
 }
 
 /// All components, as the sums of what the workers have contributed.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut pool = Pool::new(0);
-/// let owner = pool.mint();
-/// for worker in 0..2 {
-///     let five_rows = Stats { count: 5, sums: Sums::Dense([2.5].into()) };
-///     pool.enter(PieceKey::whole(worker, PieceName::Birth(0)), Some(five_rows), owner);
-/// }
-/// pool.settle(&family);
-/// assert_eq!(pool.total(owner).unwrap().stats.count, 10);
-///
-/// // the rows of a worker that is lost are no longer counted
-/// pool.take_out(1);
-/// pool.settle(&family);
-/// assert_eq!(pool.total(owner).unwrap().stats.count, 5);
-/// ```
 #[derive(Debug, Default)]
 pub struct Pool {
     pieces: BTreeMap<PieceKey, Piece>,

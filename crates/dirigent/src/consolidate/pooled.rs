@@ -21,26 +21,6 @@ use crate::stats::Stats;
 pub const DEFAULT_MOVES: usize = 100;
 
 /// Takes births into a settled pool one by one, then refines the pool.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, pooled};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let ten_rows_at = |centre: f64| Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) };
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-///
-/// // the first worker has found three heaps, the second two of them
-/// let births = [(0, 0, 0.0), (0, 1, 9.0), (0, 2, 18.0), (1, 0, 0.1), (1, 1, 9.1)];
-/// let births = births.map(|(shard, birth, centre)| {
-///     (PieceKey::whole(shard, PieceName::Birth(birth)), ten_rows_at(centre))
-/// });
-/// let mut pool = Pool::new(0);
-/// let info = pooled::absorb(&mut pool, births.to_vec(), &family, 1.0, &mut rng);
-/// assert_eq!((info.births, pool.live().count()), (5, 3));
-/// ```
 pub fn absorb(
     pool: &mut Pool,
     births: Vec<(PieceKey, Stats)>,
@@ -54,28 +34,6 @@ pub fn absorb(
 }
 
 /// Makes a number of moves on a settled pool.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, pooled};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-///
-/// // one component for two heaps: somebody has made a mistake
-/// let mut pool = Pool::new(0);
-/// let owner = pool.mint();
-/// for (birth, centre) in [(0, 0.0), (1, 0.1), (2, 9.0), (3, 9.1)] {
-///     let ten_rows = Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) };
-///     pool.enter(PieceKey::whole(0, PieceName::Birth(birth)), Some(ten_rows), owner);
-/// }
-/// pool.settle(&family);
-/// pooled::refine(&mut pool, pooled::DEFAULT_MOVES, &family, 1.0, &mut rng);
-/// let sizes: Vec<i64> = pool.live().map(|(_, component)| component.stats.count).collect();
-/// assert_eq!(sizes, [20, 20]);
-/// ```
 pub fn refine(
     pool: &mut Pool,
     n_moves: usize,

@@ -13,15 +13,6 @@ use crate::rng::Stream;
 use crate::stats::Stats;
 
 /// What consolidation did; the algorithm never reads it back.
-///
-/// ```
-/// use dirigent::consolidate::progressive::ConsolidateInfo;
-///
-/// let mut of_the_cycle = ConsolidateInfo::default();
-/// of_the_cycle += ConsolidateInfo { births: 4, merges: 2, splits: 0 };
-/// of_the_cycle += ConsolidateInfo { births: 0, merges: 1, splits: 1 };
-/// assert_eq!(of_the_cycle, ConsolidateInfo { births: 4, merges: 3, splits: 1 });
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsolidateInfo {
     /// Births that arrived.
@@ -51,26 +42,6 @@ struct Birth {
 }
 
 /// Takes births into a settled pool, in the given order.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, progressive};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let ten_rows_at = |centre: f64| Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) };
-///
-/// // two workers have found the same two heaps
-/// let births = [(0, 0, 0.0), (0, 1, 9.0), (1, 0, 0.1), (1, 1, 9.1)];
-/// let births = births.map(|(shard, birth, centre)| {
-///     (PieceKey::whole(shard, PieceName::Birth(birth)), ten_rows_at(centre))
-/// });
-/// let (mut pool, mut rng) = (Pool::new(0), Seed::new(0).stream(Role::Coordinator, 0, 1));
-/// let info = progressive::absorb(&mut pool, births.to_vec(), &family, 1.0, &mut rng);
-/// assert_eq!((info.births, info.merges), (4, 2));
-/// assert!(pool.live().all(|(_, component)| component.stats.count == 20));
-/// ```
 pub fn absorb(
     pool: &mut Pool,
     births: Vec<(PieceKey, Stats)>,
@@ -110,26 +81,6 @@ const NEAREST: usize = 16;
 
 /// The same for many births and components, beyond the paper: each birth is compared with the components near it only. Documents, whose sketch does
 /// not tell well enough what is near, are compared with all by their words.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, progressive};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 100.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-///
-/// // two workers have found the same hundred heaps along a line
-/// let births = (0..200u64).map(|number| {
-///     let (shard, heap) = ((number / 100) as u32, number % 100);
-///     let stats = Stats { count: 10, sums: Sums::Dense([10.0 * 8.0 * heap as f64].into()) };
-///     (PieceKey::whole(shard, PieceName::Birth(heap)), stats)
-/// });
-/// let mut pool = Pool::new(0);
-/// progressive::absorb_near(&mut pool, births.collect(), &family, 1.0, &mut rng);
-/// assert_eq!(pool.live().count(), 100);
-/// ```
 pub fn absorb_near(
     pool: &mut Pool,
     births: Vec<(PieceKey, Stats)>,

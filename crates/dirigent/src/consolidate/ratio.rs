@@ -7,18 +7,6 @@ use crate::special::log_gamma;
 use crate::stats::{Stats, Sums};
 
 /// A set of rows with what its ratios need again and again.
-///
-/// ```
-/// use dirigent::consolidate::Weighed;
-/// use dirigent::family::{Conjugate as _, GaussianFixed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let [a, b] = [1.0, 2.0].map(|sum| Weighed::new(&family, Stats { count: 3, sums: Sums::Dense([sum].into()) }));
-/// let both = a.union(&b, &family);
-/// assert_eq!((both.stats.count, both.stats.dense()), (6, &[3.0][..]));
-/// assert_eq!(both.log_normalizer, family.log_normalizer(&both.stats));
-/// ```
 #[derive(Debug, Clone)]
 pub struct Weighed {
     /// The statistics.
@@ -45,25 +33,6 @@ impl Weighed {
 }
 
 /// The ratios under one family and one α, with what all of them share.
-///
-/// ```
-/// use dirigent::consolidate::{MergeRatio, Weighed};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let five_rows_at = |mean: f64| {
-///     Weighed::new(&family, Stats { count: 5, sums: Sums::Dense([5.0 * mean].into()) })
-/// };
-/// let ratio = MergeRatio::new(&family, 1.0);
-/// let (near, far) = (five_rows_at(0.1), five_rows_at(9.0));
-///
-/// let mut component = five_rows_at(0.0);
-/// let log_ratio = ratio.log(&component, &near);
-/// assert!(log_ratio > 0.0 && ratio.log(&component, &far) < 0.0);
-/// ratio.join(&mut component, &near, log_ratio);
-/// assert_eq!(component.stats.count, 10);
-/// ```
 #[derive(Clone, Copy)]
 pub struct MergeRatio<'a> {
     /// The family.
@@ -124,19 +93,6 @@ impl<'a> MergeRatio<'a> {
 pub struct Room(Option<Stats>);
 
 /// log ρ(A, B) of a single pair: above 0, where the two are more probable as one.
-///
-/// ```
-/// use dirigent::consolidate::{Weighed, log_merge_ratio};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let five_rows_at = |mean: f64| {
-///     Weighed::new(&family, Stats { count: 5, sums: Sums::Dense([5.0 * mean].into()) })
-/// };
-/// assert!(log_merge_ratio(&family, 1.0, &five_rows_at(0.0), &five_rows_at(0.1)) > 0.0);
-/// assert!(log_merge_ratio(&family, 1.0, &five_rows_at(0.0), &five_rows_at(9.0)) < 0.0);
-/// ```
 pub fn log_merge_ratio(family: &dyn Conjugate, alpha: f64, a: &Weighed, b: &Weighed) -> f64 {
     MergeRatio::new(family, alpha).log(a, b)
 }

@@ -9,24 +9,6 @@ use crate::rng::Stream;
 use crate::stats::Stats;
 
 /// Who decides at each piece.
-///
-/// ```
-/// use dirigent::consolidate::MergeRatio;
-/// use dirigent::consolidate::restricted::{Guide, walk};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let pieces = [0.0, 1.0, 2.0].map(|mean: f64| Stats { count: 2, sums: Sums::Dense([2.0 * mean].into()) });
-/// let (ratio, atoms) = (MergeRatio::new(&family, 1.0), pieces.each_ref());
-///
-/// // to draw a split and to ask how probable it was is the same walk
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-/// let drawn = walk(&ratio, &atoms, Guide::Draw(&mut rng));
-/// let followed = walk(&ratio, &atoms, Guide::Follow(&drawn.parting));
-/// assert_eq!(drawn.log_probability, followed.log_probability);
-/// ```
 #[derive(Debug)]
 pub enum Guide<'a> {
     /// Chance.
@@ -36,15 +18,6 @@ pub enum Guide<'a> {
 }
 
 /// A walk over the pieces of a component.
-///
-/// ```
-/// use dirigent::consolidate::restricted::Walk;
-///
-/// // of three pieces the last has parted from the others
-/// let walk = Walk { parting: vec![false, false, true], log_probability: -0.1 };
-/// assert!(walk.parts());
-/// assert!(!Walk { parting: vec![false; 3], ..walk }.parts());
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Walk {
     /// For each piece, whether it went to group 2.
@@ -61,20 +34,6 @@ impl Walk {
 }
 
 /// Walks over pieces that have rows, in (shard, piece) order.
-///
-/// ```
-/// use dirigent::consolidate::MergeRatio;
-/// use dirigent::consolidate::restricted::{Guide, walk};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let pieces = [0.0, 9.0, 0.1, 9.1].map(|mean: f64| Stats { count: 10, sums: Sums::Dense([10.0 * mean].into()) });
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-/// let walk = walk(&MergeRatio::new(&family, 1.0), &pieces.each_ref(), Guide::Draw(&mut rng));
-/// assert_eq!(walk.parting, [false, true, false, true]);
-/// ```
 pub fn walk(ratio: &MergeRatio<'_>, atoms: &[&Stats], mut guide: Guide<'_>) -> Walk {
     let weigh = |stats: &Stats| Weighed::new(ratio.family, stats.clone());
     let (first, rest) = atoms.split_first().expect("a component has pieces");
@@ -103,19 +62,6 @@ pub fn walk(ratio: &MergeRatio<'_>, atoms: &[&Stats], mut guide: Guide<'_>) -> W
 }
 
 /// log β_C: the probability that a walk ends with one group.
-///
-/// ```
-/// use dirigent::consolidate::MergeRatio;
-/// use dirigent::consolidate::restricted::log_stay_whole;
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let ratio = MergeRatio::new(&family, 1.0);
-/// let ten_rows_at = |mean: f64| Stats { count: 10, sums: Sums::Dense([10.0 * mean].into()) };
-/// assert!(log_stay_whole(&ratio, &[&ten_rows_at(0.0), &ten_rows_at(0.1)]) > -0.1);
-/// assert!(log_stay_whole(&ratio, &[&ten_rows_at(0.0), &ten_rows_at(9.0)]) < -100.0);
-/// ```
 pub fn log_stay_whole(ratio: &MergeRatio<'_>, atoms: &[&Stats]) -> f64 {
     walk(ratio, atoms, Guide::Follow(&vec![false; atoms.len()])).log_probability
 }

@@ -24,28 +24,6 @@ const COMPONENTS_A_CYCLE: usize = 8;
 
 /// Puts the pieces of a shard that came without a half of the current generation (births, and what was said of an older one) whole into
 /// one, drawn by ρ(half, piece); an empty half weighs 1.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, splits};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::halves::Half;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-/// let (mut pool, keys) = (Pool::new(0).keeping_halves(true), [0, 1].map(|birth| PieceKey::whole(0, PieceName::Birth(birth))));
-/// let owner = pool.mint();
-/// for (key, centre) in keys.into_iter().zip([0.0, 9.0]) {
-///     pool.enter(key, Some(Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) }), owner);
-/// }
-/// pool.set_half(keys[0], Half::Left);
-/// pool.settle(&family);
-///
-/// // the second piece is not like the left half, so it goes to the right
-/// splits::place(&mut pool, 0, &family, 1.0, &mut rng);
-/// assert_eq!(pool.piece(keys[1]).unwrap().half, Some(Half::Right));
-/// ```
 pub fn place(pool: &mut Pool, shard: ShardId, family: &dyn Conjugate, alpha: f64, rng: &mut Stream) {
     let ratio = MergeRatio::new(family, alpha);
     let is_outside = |(key, piece): (PieceKey, &super::Piece)| {
@@ -67,30 +45,6 @@ pub fn place(pool: &mut Pool, shard: ShardId, family: &dyn Conjugate, alpha: f64
 }
 
 /// Proposes to split every component that can be, with log-probability min(0, −log ρ − L) of its halves. The pairs that came of it are returned.
-///
-/// ```
-/// use dirigent::consolidate::{LabelEntropy, PieceKey, PieceName, Pool, splits};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::halves::Half;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut rng = Seed::new(0).stream(Role::Coordinator, 0, 1);
-/// let mut pool = Pool::new(0).keeping_halves(true);
-/// let owner = pool.mint();
-/// for (birth, half, centre) in [(0, Half::Left, 0.0), (1, Half::Right, 9.0)] {
-///     let key = PieceKey::whole(0, PieceName::Birth(birth));
-///     pool.enter(key, Some(Stats { count: 10, sums: Sums::Dense([10.0 * centre].into()) }), owner);
-///     pool.set_half(key, half);
-/// }
-/// pool.settle(&family);
-///
-/// // the halves are far apart
-/// let pairs = splits::propose(&mut pool, &LabelEntropy::default(), &family, 1.0, &mut rng);
-/// assert_eq!(pairs.len(), 1);
-/// assert!(!pool.has(owner) && pool.has(pairs[0].0) && pool.has(pairs[0].1));
-/// ```
 pub fn propose(
     pool: &mut Pool,
     entropy: &LabelEntropy,
@@ -111,25 +65,6 @@ pub fn propose(
 }
 
 /// Lets a cycle pass: trials that get nowhere end in a rest, rests end in a new trial.
-///
-/// ```
-/// use dirigent::consolidate::{LabelEntropy, PieceKey, PieceName, Pool, splits};
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut pool = Pool::new(0).keeping_halves(true);
-/// let owner = pool.mint();
-/// let ten_rows = Stats { count: 10, sums: Sums::Dense([0.5].into()) };
-/// pool.enter(PieceKey::whole(0, PieceName::Birth(0)), Some(ten_rows), owner);
-/// pool.settle(&family);
-///
-/// // a component whose trial leads to nothing rests
-/// for _cycle in 0..3 {
-///     splits::age(&mut pool, &LabelEntropy::default(), &family, 1.0);
-/// }
-/// assert_eq!((pool.trial(owner).is_on, pool.trial(owner).n_failures), (false, 1));
-/// ```
 pub fn age(pool: &mut Pool, entropy: &LabelEntropy, family: &dyn Conjugate, alpha: f64) {
     let ratio = MergeRatio::new(family, alpha);
     let ids: Vec<ComponentId> = pool.live().map(|(id, _)| id).collect();

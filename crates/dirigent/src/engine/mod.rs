@@ -34,44 +34,6 @@ use crate::node::Frame;
 use crate::trace::CycleInfo;
 
 /// Whoever runs the nodes: it looks on, collects what is only looked at, and may ask for an end.
-///
-/// ```
-/// use dirigent::Result;
-/// use dirigent::consolidate::ShardId;
-/// use dirigent::engine::{Driver, threads};
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::{Coordinator, CoordinatorOptions, Frame, Node, Worker};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::Kernel;
-/// use dirigent::trace::CycleInfo;
-///
-/// /// Has seen enough after three cycles.
-/// struct Impatient(Vec<CycleInfo>);
-///
-/// impl Driver for Impatient {
-///     fn on_report(&mut self, info: CycleInfo) -> Result<()> {
-///         self.0.push(info);
-///         Ok(())
-///     }
-///
-///     fn on_frame(&mut self, _from: ShardId, _frame: Frame) -> Result<()> {
-///         Ok(())
-///     }
-///
-///     fn wants_stop(&mut self, _seconds: f64) -> bool {
-///         self.0.len() >= 3
-///     }
-/// }
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
-/// let model = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let mut coordinator = Coordinator::new(CoordinatorOptions { model, ..CoordinatorOptions::default() });
-/// let worker: Box<dyn Node> = Box::new(Worker::new(0, rows, Kernel::best()));
-/// let mut driver = Impatient(Vec::new());
-/// threads::run(&mut coordinator, vec![worker], 1, &mut driver)?;
-/// assert!((3..6).contains(&driver.0.len()));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub trait Driver {
     /// A cycle is complete. Bytes, messages and compute times are those since the previous report; `vi` is the driver's to fill.
     fn on_report(&mut self, info: CycleInfo) -> Result<()>;
@@ -119,13 +81,6 @@ pub trait Driver {
 }
 
 /// What one worker did in a run.
-///
-/// ```
-/// use dirigent::engine::WorkerTotals;
-///
-/// let worker = WorkerTotals { swept_rows: 3_000_000, seconds: 1.5, ..WorkerTotals::default() };
-/// assert_eq!(worker.swept_rows as f64 / worker.seconds, 2e6, "two million rows a second");
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerTotals {
     /// Rows it swept, each as often as it was swept.
@@ -141,16 +96,6 @@ pub struct WorkerTotals {
 }
 
 /// What a run did, from its first event to its last.
-///
-/// ```
-/// use dirigent::engine::RunTotals;
-///
-/// // a fast method, and the exact sampler that went on from there
-/// let fast = RunTotals { seconds: 2.0, bytes: 5_000, ..RunTotals::default() };
-/// let exact = RunTotals { seconds: 3.0, bytes: 1_000, ..RunTotals::default() };
-/// let both = fast.and(&exact);
-/// assert_eq!((both.seconds, both.bytes), (5.0, 6_000));
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunTotals {
     /// By number of the worker, those that were lost or joined included.

@@ -4,17 +4,6 @@ use super::Conjugate;
 use crate::stats::Stats;
 
 /// A family that can speak of itself.
-///
-/// ```
-/// use dirigent::family::{Described, Multinomial};
-///
-/// let family = Multinomial { n_words: 1000, smoothing: 0.1 };
-/// assert_eq!((family.name(), family.priors()), ("multinomial", vec![("gamma", 0.1)]));
-/// assert_eq!(family.problem(), None);
-///
-/// let wrong: &dyn Described = &Multinomial { smoothing: -1.0, ..family };
-/// assert_eq!(wrong.problem().unwrap(), "`smoothing` must be a positive number, got -1");
-/// ```
 pub trait Described: Conjugate {
     /// Its name, with its kind where there are several.
     fn name(&self) -> &'static str;
@@ -42,16 +31,6 @@ pub trait Described: Conjugate {
 }
 
 /// An array with its name.
-///
-/// ```
-/// use dirigent::family::NamedArray;
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let stats = |count, sum| Stats { count, sums: Sums::Dense([sum].into()) };
-/// let mean = |stats: &Stats| std::iter::once(stats.dense()[0] / stats.count as f64);
-/// let means = NamedArray::of_components("means", &[stats(2, 3.0), stats(1, 7.0)], 1, mean);
-/// assert_eq!((means.shape, means.numbers), (vec![2, 1], vec![1.5, 7.0]));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedArray {
     /// What it is called.

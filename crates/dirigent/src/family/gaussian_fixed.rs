@@ -19,19 +19,6 @@ use crate::stats::{Stats, Sums};
 const LANES: usize = 8;
 
 /// Spherical Gaussians of known standard deviation with a Gaussian prior on their means.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, GaussianFixed};
-/// use dirigent::rows::Row;
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 1.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut stats = family.empty_stats();
-/// family.add_row(Row::F64(&[4.0]), &mut stats);
-///
-/// // the prior is worth one row at 0, so the mean is half way
-/// assert_eq!(family.prior_rows(), 1.0);
-/// assert_eq!(family.posterior_mean(&stats).collect::<Vec<_>>(), [2.0]);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GaussianFixed {
     /// σ: the standard deviation of a component's rows about its mean.
@@ -241,7 +228,7 @@ impl Family for GaussianFixed {
 
 impl Described for GaussianFixed {
     fn name(&self) -> &'static str {
-        "gaussian, covariance fixed"
+        "gaussian, covariance isotropic"
     }
 
     fn priors(&self) -> Vec<(&'static str, f64)> {

@@ -34,27 +34,6 @@ const SMALLEST_LOG_ROOT: f64 = -150.0;
 const FEW_COLUMNS: usize = 8;
 
 /// Gaussians of unknown mean and covariance with a Normal–Inverse-Wishart prior.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, GaussianFull};
-/// use dirigent::rows::Row;
-///
-/// let family = GaussianFull {
-///     offset: vec![0.0; 2],
-///     scale: vec![1.0; 2],
-///     prior_mean: vec![0.0; 2],
-///     prior_rows: 0.1,
-///     degrees: 4.0,
-///     prior_scale: vec![1.0, 0.0, 1.0],
-/// };
-/// let mut stats = family.empty_stats();
-/// for x in [-5.0, -3.0, -1.0, 1.0, 3.0, 5.0] {
-///     family.add_row(Row::F64(&[x, x]), &mut stats);
-/// }
-/// // the component has learnt that its columns go together
-/// let log_density = |row: [f64; 2]| family.log_predictive(Row::F64(&row), &stats);
-/// assert!(log_density([2.0, 2.0]) > log_density([2.0, -2.0]) + 5.0);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GaussianFull {
     /// Taken from every row before anything else.

@@ -34,21 +34,6 @@ use crate::stats::{Stats, Sums};
 pub(crate) const FARTHEST_SUM: f64 = 1e152;
 
 /// A conjugate pair, as seen through statistics only.
-///
-/// ```
-/// use dirigent::family::{Conjugate, GaussianFixed};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let family: &dyn Conjugate =
-///     &GaussianFixed { noise_sd: 1.0, mean_sd: 10.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let ten_rows = |mean: f64| Stats { count: 10, sums: Sums::Dense([10.0 * mean].into()) };
-/// let log_overlap = |a: &Stats, b: &Stats| {
-///     let log_apart = family.log_normalizer(a) + family.log_normalizer(b) - family.log_normalizer_empty();
-///     family.log_overlap(a, b, log_apart)
-/// };
-/// assert!(log_overlap(&ten_rows(0.0), &ten_rows(0.1)) > 0.0, "they go together");
-/// assert!(log_overlap(&ten_rows(0.0), &ten_rows(5.0)) < 0.0, "they do not");
-/// ```
 pub trait Conjugate: Send + Sync {
     /// The columns of a row (for counts: the size of the vocabulary).
     fn n_columns(&self) -> usize;
@@ -134,28 +119,6 @@ pub trait Conjugate: Send + Sync {
 }
 
 /// A conjugate pair that knows its rows.
-///
-/// ```
-/// use dirigent::family::{Family, GaussianFixed, log_marginal};
-/// use dirigent::rows::{Shard, Table};
-///
-/// /// Row after row, each given those before it; and all at once. Every family must agree with itself.
-/// fn log_marginals<F: Family>(family: &F, rows: &Shard) -> [f64; 2] {
-///     let mut stats = family.empty_stats();
-///     let (mut by_rows, mut sum_log_base) = (0.0, 0.0);
-///     for row in rows.rows() {
-///         by_rows += family.log_predictive(row, &stats);
-///         sum_log_base += family.log_base_measure(row);
-///         family.add_row(row, &mut stats);
-///     }
-///     [by_rows, log_marginal(family, &stats, sum_log_base)]
-/// }
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 3.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.5, -1.0, 4.0]));
-/// let [by_rows, at_once] = log_marginals(&family, &rows);
-/// assert!((by_rows - at_once).abs() < 1e-9);
-/// ```
 pub trait Family: Conjugate {
     /// The parameters φ of one component.
     type Params;
@@ -189,20 +152,6 @@ pub trait Family: Conjugate {
 }
 
 /// A row of its own.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, Multinomial, OwnedRow};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{CountRow, Row};
-///
-/// let family = Multinomial { n_words: 3, smoothing: 1.0 };
-/// let mut rng = Seed::new(1).stream(Role::Observer, 0, 0);
-/// let words = family.sample_params(&family.empty_stats(), &mut rng);
-/// // the length of a document is not modelled: as long as another one
-/// let like = Row::Counts(CountRow { words: &[0], counts: &[50] });
-/// let OwnedRow::Counts(document) = family.sample_row(&words, like, &mut rng) else { panic!("documents are counts") };
-/// assert_eq!(document.iter().map(|(_word, count)| count).sum::<u32>(), 50);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum OwnedRow {
     /// Dense numbers.
@@ -212,14 +161,6 @@ pub enum OwnedRow {
 }
 
 /// A table of drawn rows; all are of one kind.
-///
-/// ```
-/// use dirigent::family::{OwnedRow, table_of_rows};
-/// use dirigent::rows::Row;
-///
-/// let table = table_of_rows(2, &[OwnedRow::Numbers(vec![1.0, 2.0]), OwnedRow::Numbers(vec![3.0, 4.0])]);
-/// assert_eq!((table.n_rows(), table.row(1)), (2, Row::F64(&[3.0, 4.0])));
-/// ```
 pub fn table_of_rows(n_columns: usize, rows: &[OwnedRow]) -> Table {
     match rows.first() {
         Some(OwnedRow::Counts(_)) => {
@@ -243,46 +184,12 @@ pub fn table_of_rows(n_columns: usize, rows: &[OwnedRow]) -> Table {
 }
 
 /// log p(X|one component) = b(S) − b₀ + Σ log h(x).
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, GaussianFixed, log_marginal};
-/// use dirigent::rows::Row;
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 3.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let row = Row::F64(&[0.5]);
-/// let mut stats = family.empty_stats();
-/// family.add_row(row, &mut stats);
-/// // of a single row it is what the prior predicts
-/// let marginal = log_marginal(&family, &stats, family.log_base_measure(row));
-/// assert!((marginal - family.log_predictive(row, &family.empty_stats())).abs() < 1e-12);
-/// ```
 pub fn log_marginal(family: &dyn Conjugate, stats: &Stats, sum_log_base: f64) -> f64 {
     family.log_normalizer(stats) - family.log_normalizer_empty() + sum_log_base
 }
 
 /// The log-joint of a partition and its rows, the paper's likelihood curve:
 /// K log α + ln Γ(α) − ln Γ(α+n) + Σ_k [ln Γ(n_k) + b(S_k) − b₀] + Σ_i log h(x_i). Empty components do not count.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, Multinomial, log_joint};
-/// use dirigent::rows::{CountTable, Shard, Table};
-///
-/// // two documents that have no word in common
-/// let mut table = CountTable::new(4);
-/// table.push_row([(0, 5), (1, 5)]);
-/// table.push_row([(2, 5), (3, 5)]);
-/// let documents = Shard::of_table(Table::Counts(table));
-///
-/// let family = Multinomial { n_words: 4, smoothing: 0.1 };
-/// let stats = |rows: &[usize]| {
-///     let mut stats = family.empty_stats();
-///     rows.iter().for_each(|&row_ix| family.add_row(documents.row(row_ix), &mut stats));
-///     stats
-/// };
-/// let apart = log_joint(&family, &[stats(&[0]), stats(&[1])], 1.0, 0.0);
-/// let together = log_joint(&family, &[stats(&[0, 1])], 1.0, 0.0);
-/// assert!(apart > together);
-/// ```
 pub fn log_joint<'a>(
     family: &dyn Conjugate,
     components: impl IntoIterator<Item = &'a Stats>,

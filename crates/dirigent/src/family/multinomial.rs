@@ -15,19 +15,6 @@ use crate::special::log_gamma;
 use crate::stats::{Stats, Sums};
 
 /// Multinomial documents with a symmetric Dirichlet prior on the words' probabilities.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, Multinomial};
-/// use dirigent::rows::{CountRow, Row};
-///
-/// let family = Multinomial { n_words: 4, smoothing: 1.0 };
-/// let mut stats = family.empty_stats();
-/// family.add_row(Row::Counts(CountRow { words: &[2], counts: &[6] }), &mut stats);
-///
-/// // word 2 was seen 6 times, and each of the four counts once more
-/// let word = Row::Counts(CountRow { words: &[2], counts: &[1] });
-/// assert!((family.log_predictive(word, &stats).exp() - 7.0 / 10.0).abs() < 1e-12);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Multinomial {
     /// γ: the prior count of each word.

@@ -21,19 +21,6 @@ const LANES: usize = 8;
 const LENGTH_ERROR: f64 = 1e-6;
 
 /// Laws on the sphere of known concentration with such a law as the prior on their mean directions.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, VonMisesFisher};
-/// use dirigent::rows::Row;
-///
-/// let family = VonMisesFisher { concentration: 5.0, prior_direction: vec![1.0, 0.0, 0.0], prior_strength: 0.0 };
-/// let mut stats = family.empty_stats();
-/// family.add_row(Row::F64(&[0.0, 0.0, 1.0]), &mut stats);
-///
-/// let [north, equator, south] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
-///     .map(|row: [f64; 3]| family.log_predictive(Row::F64(&row), &stats));
-/// assert!(north > equator && equator > south);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VonMisesFisher {
     /// τ: how closely a component's rows lie about its direction.

@@ -11,24 +11,6 @@ use crate::special::log_gammas::LogGammas;
 use crate::stats::{Stats, Sums};
 
 /// An index of sets, numbered from 0, for log overlaps of one set with all of them.
-///
-/// ```
-/// use dirigent::family::{Conjugate, Family, Multinomial};
-/// use dirigent::rows::{CountRow, Row};
-///
-/// let family = Multinomial { n_words: 4, smoothing: 0.1 };
-/// let document = |words: [u32; 2]| {
-///     let mut stats = family.empty_stats();
-///     family.add_row(Row::Counts(CountRow { words: &words, counts: &[5, 5] }), &mut stats);
-///     stats
-/// };
-/// let (sport, music, new) = (document([0, 1]), document([2, 3]), document([0, 1]));
-/// let mut index = family.word_index(&mut std::iter::once(&new)).expect("documents have one");
-/// index.push(&sport);
-/// index.push(&music);
-/// let [with_sport, with_music] = index.log_overlaps(&new)[..] else { panic!("two sets") };
-/// assert!(with_sport > 0.0 && with_music < 0.0);
-/// ```
 #[derive(Debug)]
 pub struct WordIndex {
     smoothing: f64,

@@ -205,6 +205,7 @@ impl Fitted {
     /// assert_eq!((loaded.labels(), loaded.predict(&data)?), (fitted.labels(), fitted.predict(&data)?));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg(feature = "files")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let model = FittedModel::read(path)?;
@@ -221,7 +222,7 @@ impl Fitted {
         Ok(Self {
             certainty,
             kernel: Kernel::best(),
-            choices: Vec::new(),
+            choices: serde_json::from_value(part("choices")).map_err(unreadable)?,
             summary: serde_json::from_value(part("summary")).map_err(unreadable)?,
             posterior: serde_json::from_value(part("posterior")).map_err(unreadable)?,
             diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
@@ -240,6 +241,7 @@ impl Fitted {
     }
 
     /// Writes the run folder. A fit that was written while it ran is there already.
+    #[cfg(feature = "files")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         check_folder(path, &FILES, false)?;

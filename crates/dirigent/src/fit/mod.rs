@@ -43,7 +43,7 @@ pub use stored::{GivenOption, StoredRun};
 pub use stored::{describe_resume, option_value};
 
 use crate::error::Result;
-use crate::method::cgs::Observer;
+use crate::observer::Observer;
 
 /// Fits a mixture to the rows, in memory.
 ///

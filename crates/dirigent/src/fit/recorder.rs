@@ -7,11 +7,11 @@ use super::prepare::Prepared;
 use crate::checkpoint::Saved;
 use crate::checkpoint::folder::Files;
 use crate::error::Result;
-use crate::interrupt::Interrupt;
 use crate::io::FileWatch;
 use crate::method::best::BestState;
-use crate::method::cgs::{Draws, Observer};
+use crate::method::cgs::Draws;
 use crate::method::last_state::LastState;
+use crate::observer::Observer;
 use crate::run_dir::{NpyWriter, Point, RunDir};
 use crate::trace::{CycleInfo, TraceWriter};
 
@@ -100,6 +100,10 @@ impl<'a> Recorder<'a> {
 }
 
 impl Observer for Recorder<'_> {
+    fn inner(&mut self) -> Option<&mut dyn Observer> {
+        Some(&mut *self.observer)
+    }
+
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         if self.last_look.elapsed() >= BETWEEN_LOOKS {
             self.check_data()?;
@@ -119,7 +123,7 @@ impl Observer for Recorder<'_> {
         self.observer.on_draw(state)
     }
 
-    fn watches_states(&self) -> bool {
+    fn watches_states(&mut self) -> bool {
         self.best.is_some() || self.keeps_last || self.observer.watches_states()
     }
 
@@ -132,18 +136,6 @@ impl Observer for Recorder<'_> {
             self.last = Some(LastState { labels: state(), alpha: info.alpha, cycle: info.cycle });
         }
         self.observer.on_state(info, state);
-    }
-
-    fn interrupt(&self) -> Interrupt {
-        self.observer.interrupt()
-    }
-
-    fn on_start(&mut self, text: &str) {
-        self.observer.on_start(text);
-    }
-
-    fn on_notice(&mut self, text: &str) {
-        self.observer.on_notice(text);
     }
 
     fn wants_checkpoint(&mut self) -> bool {

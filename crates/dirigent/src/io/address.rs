@@ -50,15 +50,6 @@ impl<'a> Address<'a> {
 }
 
 /// Whether a path is the address of something in a store, not of a file.
-///
-/// ```
-/// use std::path::Path;
-///
-/// use dirigent::io::is_address;
-///
-/// assert!(is_address(Path::new("s3://bucket/part-*.parquet")));
-/// assert!(!is_address(Path::new("rows/part-1.parquet")));
-/// ```
 pub fn is_address(path: &Path) -> bool {
     Address::of(path).is_some()
 }

@@ -22,22 +22,6 @@ use super::{Format, source};
 pub(crate) use opening::Loaded;
 
 /// Rows to fit, with what is known about them.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-///
-/// let folder = tempfile::tempdir()?;
-/// let parts = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
-/// std::fs::write(&parts[0], "x,y\n0,1\n2,3\n")?;
-/// std::fs::write(&parts[1], "x,y\n4,\n")?;
-///
-/// // two files are one set of rows
-/// let data = DataSet::open(&parts, &Selection::default())?;
-/// assert_eq!((data.n_rows(), data.n_columns()), (3, 2));
-/// assert_eq!(data.missing(), [0, 1]);
-/// assert_eq!(data.all_rows().n_rows(), 3);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct DataSet {
     name: String,
@@ -55,18 +39,6 @@ pub struct DataSet {
 }
 
 /// A file that rows came from.
-///
-/// ```
-/// use dirigent::io::{DataSet, Format, Selection};
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("rows.tsv");
-/// std::fs::write(&path, "0\t1\n2\t3\n")?;
-/// let data = DataSet::open(&[path], &Selection::default())?;
-/// let file = &data.files()[0];
-/// assert_eq!((file.format, file.n_rows, file.bytes), (Format::Tsv, 2, 8));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DataFile {
     /// Where it is.

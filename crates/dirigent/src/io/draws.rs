@@ -8,24 +8,6 @@ use crate::posterior::draws::Partitions;
 use super::npy::read_integers;
 
 /// Reads draws: mapped, and looked at once to check every label.
-///
-/// ```
-/// use dirigent::io::read_draws;
-/// use dirigent::run_dir::NpyWriter;
-///
-/// // two states of three rows
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("draws.npy");
-/// let mut file = NpyWriter::create(&path, &[2, 3])?;
-/// file.write_labels(&[0, 0, 1])?;
-/// file.write_labels(&[0, 1, 1])?;
-/// file.finish()?;
-///
-/// let draws = read_draws(&path)?;
-/// assert_eq!((draws.n_draws(), draws.n_rows()), (2, 3));
-/// assert_eq!(draws.together(0, 1), 0.5);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn read_draws(path: &Path) -> Result<Partitions> {
     let (n_rows, labels) = read_integers(path)?;
     let draws = Partitions::new(n_rows, labels);

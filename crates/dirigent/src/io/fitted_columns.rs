@@ -9,30 +9,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
+#[cfg(feature = "files")]
+use super::npz;
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::selection::{ColumnNames, Header, Selection};
-use super::{DataSet, Format, Storage, delimited, format, matrix_market, npy, npz, parquet, source};
+use super::{DataSet, Format, Storage, delimited, format, matrix_market, npy, source};
 use crate::error::{InputError, Result};
 
 /// The columns a model was fitted to.
-///
-/// ```
-/// use dirigent::io::{FittedColumns, Selection};
-///
-/// let columns = FittedColumns {
-///     n_columns: 2,
-///     names: Some(vec!["height".to_owned(), "weight".to_owned()]),
-///     selection: Selection::default(),
-///     levels: Vec::new(),
-///     numbered_from_zero: false,
-/// };
-/// // another file has them in another order, and something else beside
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("more.csv");
-/// std::fs::write(&path, "weight,age,height\n80,40,1.91\n")?;
-/// let (data, _notes) = columns.open(&[path])?;
-/// assert_eq!(data.column_names(), Some(&["height".to_owned(), "weight".to_owned()][..]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FittedColumns {
     /// How many (for counts: the size of the vocabulary).
@@ -159,10 +144,16 @@ fn columns_of(file: &Path, header: Header) -> Result<Option<ColumnNames>> {
         Format::Npy => Some(ColumnNames::numbered(npy::n_columns(file)?)),
         Format::Csv => Some(delimited::columns(file, b',', header)?),
         Format::Tsv => Some(delimited::columns(file, b'\t', header)?),
+        #[cfg(feature = "parquet")]
         Format::Parquet => Some(parquet::columns(file)?),
         Format::MatrixMarket => matrix_market::n_columns(file)?.map(ColumnNames::numbered),
+        #[cfg(feature = "files")]
         Format::Npz => npz::n_columns(file)?.map(ColumnNames::numbered),
         Format::Docword | Format::Svmlight => None,
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(super::without_feature(file, "parquet")),
+        #[cfg(not(feature = "files"))]
+        Format::Npz => return Err(super::without_feature(file, "files")),
     })
 }
 

@@ -19,17 +19,6 @@ const EXTENSIONS: [&str; 11] =
     [".gz", ".npy", ".csv", ".tsv", ".txt", ".parquet", ".npz", ".mtx", ".svm", ".libsvm", ".svmlight"];
 
 /// How a file holds its rows.
-///
-/// ```
-/// use std::path::Path;
-///
-/// use dirigent::io::Format;
-///
-/// assert_eq!(Format::of_path(Path::new("rows.csv.gz"))?, Format::Csv);
-/// assert_eq!(Format::of_path(Path::new("docword.nytimes.txt"))?, Format::Docword);
-/// assert!(Format::of_path(Path::new("rows.xlsx")).is_err());
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {

@@ -10,20 +10,6 @@ use super::source::{self, Lines};
 use super::{Format, npy};
 
 /// A class for each row.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("flowers.csv");
-/// std::fs::write(&path, "length,species\n1.4,setosa\n4.7,versicolor\n1.3,setosa\n")?;
-/// let selection = Selection { label_column: Some("species".to_owned()), ..Selection::default() };
-/// let data = DataSet::open(&[path], &selection)?;
-/// let truth = data.truth().unwrap();
-/// assert_eq!(truth.labels, [0, 1, 0]);
-/// assert_eq!(truth.names, ["setosa", "versicolor"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Truth {
     /// The classes, numbered in order of first appearance.
@@ -72,16 +58,6 @@ impl TruthBuilder {
 
 /// Reads a label file: an `.npy` of whole numbers, text with one label a line, or a `.csv` with a column named `label`
 /// (such as the `labels.csv` of a run). Each also as `.gz`.
-///
-/// ```
-/// use dirigent::io::read_labels;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("truth.txt");
-/// std::fs::write(&path, "cat\ndog\ncat\n")?;
-/// assert_eq!(read_labels(&path)?.labels, [0, 1, 0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn read_labels(path: &Path) -> Result<Truth> {
     let mut truth = TruthBuilder::default();
     match Format::of_path(path) {

@@ -13,18 +13,6 @@ use std::ops::Range;
 use memmap2::Mmap;
 
 /// Numbers of type `T` inside a mapped file.
-///
-/// ```
-/// use dirigent::io::mapped::Mapped;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("numbers");
-/// std::fs::write(&path, [0.5f32, 1.5, 2.5].map(f32::to_ne_bytes).concat())?;
-///
-/// let numbers = Mapped::<f32>::new(&std::fs::File::open(&path)?, 4..12)?.unwrap();
-/// assert_eq!(numbers.as_slice(), [1.5, 2.5]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Mapped<T> {
     map: Mmap,

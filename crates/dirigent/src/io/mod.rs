@@ -21,9 +21,11 @@ pub mod mapped;
 mod matrix_market;
 mod memory;
 pub(crate) mod npy;
+#[cfg(feature = "files")]
 mod npz;
 mod number;
 mod pairs;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod records;
 mod remote;
@@ -50,3 +52,10 @@ pub use selection::{Header, Selection};
 pub use stamps::FileWatch;
 pub use storage::{Spill, Storage, amount};
 pub use vocabulary::read_vocabulary;
+
+/// What is asked for a file that this build of the library cannot read or write.
+#[cfg(not(all(feature = "files", feature = "parquet")))]
+pub(crate) fn without_feature(path: &std::path::Path, feature: &str) -> crate::Error {
+    let problem = format!("this build of dirigent has no feature `{feature}`");
+    crate::InputError::in_file(path, problem).hint("build it with its default features").into()
+}

@@ -9,18 +9,6 @@ use super::records::{Record, Records, text};
 use super::source::{self, quoted};
 
 /// Two rows, counted from 0.
-///
-/// ```
-/// use dirigent::io::RowPair;
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::rows::Cells;
-///
-/// // how often are two rows in the same cluster, over two draws of three rows?
-/// let draws = Partitions::new(3, Cells::Owned(vec![0, 0, 1, 0, 1, 1]))?;
-/// let pair = RowPair { a: 1, b: 2 };
-/// assert_eq!(draws.together(pair.a, pair.b), 0.5);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowPair {
     /// One.
@@ -30,17 +18,6 @@ pub struct RowPair {
 }
 
 /// Reads a `.csv` (or `.tsv`) of pairs of rows below `n_rows`. A first line without numbers is a header.
-///
-/// ```
-/// use dirigent::io::{RowPair, read_pairs};
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("pairs.csv");
-/// std::fs::write(&path, "a,b\n0,17\n3,4\n")?;
-/// assert_eq!(read_pairs(&path, 20)?, [RowPair { a: 0, b: 17 }, RowPair { a: 3, b: 4 }]);
-/// assert!(read_pairs(&path, 10).is_err(), "there is no row 17");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn read_pairs(path: &Path, n_rows: usize) -> Result<Vec<RowPair>> {
     let delimiter = if matches!(Format::of_path(path), Ok(Format::Tsv)) { b'\t' } else { b',' };
     let mut records = Records::open(path, delimiter)?;

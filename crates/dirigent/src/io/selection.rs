@@ -8,19 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::{InputError, Result};
 
 /// The columns to read. A column is named as in the header; without a header, by its number from 1.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("people.csv");
-/// std::fs::write(&path, "id,height,weight\n17,1.91,80\n23,1.75,60\n")?;
-/// // a number that says nothing of the person is no part of the data
-/// let selection = Selection { exclude: vec!["id".to_owned()], ..Selection::default() };
-/// let data = DataSet::open(&[path], &selection)?;
-/// assert_eq!(data.column_names(), Some(&["height".to_owned(), "weight".to_owned()][..]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// Only these, in this order; `None` is all.
@@ -38,22 +25,9 @@ pub struct Selection {
 }
 
 /// Whether the first line of a `.csv` or `.tsv` file is a header.
-///
-/// ```
-/// use dirigent::io::{DataSet, Header, Selection};
-///
-/// // numbers in the first line look like a row, but they may be years
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("years.csv");
-/// std::fs::write(&path, "2020,2021\n5,7\n6,8\n")?;
-/// let n_rows = |header| {
-///     DataSet::open(&[path.clone()], &Selection { header, ..Selection::default() }).map(|data| data.n_rows())
-/// };
-/// assert_eq!((n_rows(Header::Auto)?, n_rows(Header::Yes)?), (3, 2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Header {
     /// As the first lines look.
     #[default]

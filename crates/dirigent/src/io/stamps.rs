@@ -65,27 +65,6 @@ fn identity(_: &Metadata) -> Option<Identity> {
 }
 
 /// Whoever looks, during a fit, whether the files of its rows are as they were.
-///
-/// ```
-/// use std::fs::OpenOptions;
-/// use std::io::Write;
-///
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::run_dir::NpyWriter;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("rows.npy");
-/// let mut file = NpyWriter::<f64>::create(&path, &[10_000, 1])?;
-/// file.write((0..10_000).map(f64::from))?;
-/// file.finish()?;
-///
-/// let data = DataSet::open(&[path.clone()], &Selection::default())?;
-/// let mut watch = data.watch(&data.fingerprint());
-/// assert!(watch.check().is_ok());
-/// OpenOptions::new().append(true).open(&path)?.write_all(b"more")?;
-/// assert!(watch.check().unwrap_err().to_string().contains("its length changed"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct FileWatch<'a> {
     data: &'a DataSet,

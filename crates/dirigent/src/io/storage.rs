@@ -9,16 +9,6 @@ use super::memory;
 use crate::error::InputError;
 
 /// What a command is told about files that are made on the way to the rows, and about memory.
-///
-/// ```
-/// use dirigent::io::Storage;
-///
-/// // a gigabyte may be used
-/// let storage = Storage { memory: Some(1 << 30), ..Storage::default() };
-/// assert!(storage.check_room("the copy", 500_000_000, "fit fewer rows").is_ok());
-/// let error = storage.check_room("the copy", 5_000_000_000, "fit fewer rows").unwrap_err();
-/// assert_eq!(error.problem, "the copy needs 4.7 GiB of memory, 1.0 GiB may be used");
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Storage {
     /// The folder for such files; if not given, `dirigent` in the usual place of this system for caches.
@@ -30,15 +20,9 @@ pub struct Storage {
 }
 
 /// When a table that was unpacked lies in a file that is mapped, not in memory.
-///
-/// ```
-/// use dirigent::io::{Spill, Storage};
-///
-/// let storage = Storage { spill: Spill::Never, ..Storage::default() };
-/// assert_ne!(storage.spill, Spill::default(), "by default it depends on the size of the table");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Spill {
     /// Where it would need more than half of the memory.
     #[default]
@@ -90,13 +74,6 @@ impl Storage {
 }
 
 /// Bytes, for people.
-///
-/// ```
-/// use dirigent::io::amount;
-///
-/// assert_eq!(amount(600), "600 bytes");
-/// assert_eq!(amount(3 << 29), "1.5 GiB");
-/// ```
 pub fn amount(n_bytes: u64) -> String {
     let in_units = |bits: u32| n_bytes as f64 / (1u64 << bits) as f64;
     match n_bytes {

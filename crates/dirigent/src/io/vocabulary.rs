@@ -7,17 +7,6 @@ use super::source::{self, Lines};
 use crate::error::{InputError, Result};
 
 /// Reads the words of a vocabulary of `n_words`, in order, each once.
-///
-/// ```
-/// use dirigent::io::read_vocabulary;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("vocab.txt");
-/// std::fs::write(&path, "election\ngoal\nrecipe\n")?;
-/// assert_eq!(read_vocabulary(&path, 3)?[1], "goal");
-/// assert!(read_vocabulary(&path, 4).is_err(), "a word is missing");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn read_vocabulary(path: &Path, n_words: usize) -> Result<Vec<String>> {
     let mut lines = Lines::open(path)?;
     let mut numbers: HashMap<String, u64> = HashMap::new();

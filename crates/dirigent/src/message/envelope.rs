@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 use super::{Decoded, Refusal, Stamp};
 use crate::node::Frame;
@@ -91,8 +90,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// Appends a message, compressed if asked for and if it helps.
 pub(super) fn body(message: &impl Serialize, compress: bool, bytes: &mut Vec<u8>) {
     let plain = postcard::to_stdvec(message).expect("messages are plain data");
-    let compressed = compress.then(|| zstd::bulk::compress(&plain, 1).expect("memory compresses"));
-    match compressed {
+    match compress.then(|| compressed(&plain)).flatten() {
         Some(compressed) if compressed.len() < plain.len() => {
             bytes.push(COMPRESSED);
             let n_padding = plain.len().div_ceil(LARGEST_RATIO).saturating_sub(compressed.len());
@@ -132,13 +130,32 @@ pub(super) fn read<T: DeserializeOwned>(payload: &[u8]) -> Decoded<T> {
     }
 }
 
+#[cfg(feature = "files")]
+fn compressed(plain: &[u8]) -> Option<Vec<u8>> {
+    Some(zstd::bulk::compress(plain, 1).expect("memory compresses"))
+}
+
+#[cfg(feature = "files")]
 fn decompress(body: &[u8]) -> Decoded<Vec<u8>> {
+    use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
+
     let n_plain = get_frame_content_size(body).ok().flatten().ok_or_else(|| broken("compressed by somebody else"))?;
     if n_plain > LARGEST_BODY.min(body.len().saturating_mul(LARGEST_RATIO) as u64) {
         return Err(broken("compressed more than we do"));
     }
     let n_bytes = find_frame_compressed_size(body).map_err(|_| broken("cut short"))?;
     zstd::bulk::decompress(&body[..n_bytes], n_plain as usize).map_err(|error| broken(&error.to_string()))
+}
+
+/// Without the feature frames are sent as they are.
+#[cfg(not(feature = "files"))]
+fn compressed(_: &[u8]) -> Option<Vec<u8>> {
+    None
+}
+
+#[cfg(not(feature = "files"))]
+fn decompress(_: &[u8]) -> Decoded<Vec<u8>> {
+    Err(broken("compressed, which this build cannot read"))
 }
 
 /// The part of a frame that receivers share, with a checksum of its own.

@@ -106,14 +106,6 @@ pub struct Push {
 /// over its rows (`sweep/overlaps.rs`). Components are named by their places in the snapshot that
 /// the worker swept against. On the way L is rounded, by at most √|L|/4 + 1/64 nats: less than it
 /// varies from sweep to sweep.
-///
-/// ```
-/// use dirigent::message::Overlap;
-///
-/// // a worker whose rows are all certain, or one that has not swept
-/// let none = Overlap::default();
-/// assert!(none.pairs.is_empty() && none.halves.is_empty() && none.log_certainty == 0.0);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlap {
     /// Pairs of components with rows that could be in either, the smaller place first, in order of

@@ -10,26 +10,6 @@ use crate::posterior::horizon::StoppedBecause;
 const FEW_ROWS: usize = 10;
 
 /// Warnings, each a sentence or two.
-///
-/// ```
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::method::{MethodOptions, advice, chains};
-/// use dirigent::model::{Alpha, Model, ModelOptions};
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// // two heaps, and a user who says that the rows of a cluster spread a hundred times as far
-/// let cells = (0..20).map(|row| f64::from(row % 2 * 9) + 0.01 * f64::from(row));
-/// let rows = Shard::of_table(Table::from_f64(1, cells.collect()));
-/// let (cycles, alpha) = (Cycles::Fixed(50), Alpha::Fixed(0.01));
-/// let options = MethodOptions::Cgs(CgsOptions { cycles, alpha, ..CgsOptions::default() });
-/// let model_options = ModelOptions { noise_sd: Some(50.0), mean_sd: Some(50.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&model_options, &options.survey(&rows))?;
-/// let outcome = chains::run(&rows, &model, &options, 1, None, &mut ())?;
-/// let warnings = advice::warnings(&model, &options, 1, rows.n_rows(), &outcome);
-/// assert!(warnings[0].starts_with("all rows ended in one component"));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn warnings(
     model: &Model,
     options: &MethodOptions,

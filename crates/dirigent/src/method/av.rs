@@ -1,7 +1,7 @@
 //! AV: the auxiliary-variable sampler, in which clusters travel between workers, on any number of workers and any engine. Exact, unless workers merge
 //! their own clusters.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::crew::Succession;
 use super::drive::Pair;
 use super::rounds::{self, InRounds, RoundsOptions};
@@ -10,21 +10,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::{AvCoordinator, AvWorkerOptions, RoundsCoordinatorOptions, WorkerKind, keeps_no_checkpoints};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// What a run of AV needs beside its rows.
-///
-/// ```
-/// use dirigent::method::av::AvOptions;
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-///
-/// // exact, with four workers that send each other clusters
-/// let coordinator = RoundsCoordinatorOptions { n_workers: 4, ..RoundsCoordinatorOptions::default() };
-/// let options = AvOptions { rounds: RoundsOptions { coordinator, ..RoundsOptions::default() }, merges: false };
-/// assert_eq!(options.rounds.coordinator.n_workers, 4);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct AvOptions {
     /// What all methods in rounds need.
@@ -34,29 +24,6 @@ pub struct AvOptions {
 }
 
 /// Runs AV over shards, which are the workers' first rows in order.
-///
-/// ```
-/// use dirigent::method::av::{self, AvOptions};
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let shards = [[0.0, 9.0, 0.2], [9.1, 0.1, 9.2]].map(|cells| Shard::of_table(Table::from_f64(1, cells.to_vec())));
-/// let coordinator = RoundsCoordinatorOptions {
-///     n_workers: 2,
-///     model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///     cycles: Cycles::Fixed(100),
-///     ..RoundsCoordinatorOptions::default()
-/// };
-/// let options = AvOptions { rounds: RoundsOptions { coordinator, ..RoundsOptions::default() }, merges: true };
-/// let (outcome, _totals) = av::run(&shards, &options, None, &mut ())?;
-/// // rows travel with their clusters, and labels are in the order of the input all the same
-/// assert_eq!(outcome.labels.len(), 6);
-/// assert_ne!(outcome.labels[0], outcome.labels[1]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shards: &[Shard],
     options: &AvOptions,

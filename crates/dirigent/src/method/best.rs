@@ -10,22 +10,6 @@ use crate::trace::CycleInfo;
 /// which all rows took part.
 ///
 /// The log-joint is that of the trace. Where α is learned it is taken at the α of its cycle.
-///
-/// ```
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::best::BestState;
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::trace::CycleInfo;
-///
-/// // of three rows, in three cycles
-/// let mut best = BestState::new(&MethodOptions::Cgs(CgsOptions::default()), 3);
-/// let cycles = [(-9.0, [0, 0, 0]), (-5.0, [0, 0, 1]), (-7.0, [0, 1, 2])];
-/// for (log_joint, state) in cycles {
-///     let info = CycleInfo { log_joint, n_rows: 3, ..CycleInfo::default() };
-///     best.look(&info, &|| state.to_vec());
-/// }
-/// assert_eq!(best.into_state(), Some(vec![0, 0, 1]));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BestState {
     draws: Option<Draws>,

@@ -3,7 +3,6 @@
 //! At a cycle's border the state is a pure function of (labels, α, cycle): components are numbered without gaps and their
 //! statistics are recomputed from the labels.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,8 @@ use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
 use crate::interrupt::Interrupt;
 use crate::metrics;
-use crate::model::{Alpha, Choice, Model, ModelOptions};
+use crate::model::{Alpha, Model};
+use crate::observer::Observer;
 use crate::posterior::alpha::resample_alpha;
 use crate::posterior::horizon::{Cycles, Ending, Horizon, StoppedBecause};
 use crate::rng::{Role, Seed};
@@ -24,21 +24,6 @@ use crate::sweep::{self, Kernel, Sampler, SweepInfo};
 use crate::trace::CycleInfo;
 
 /// How long a chain runs, and what it keeps.
-///
-/// ```
-/// use dirigent::method::cgs::{CgsOptions, Draws};
-/// use dirigent::model::Alpha;
-/// use dirigent::posterior::horizon::Cycles;
-///
-/// // five hundred cycles under a given α, of which the last hundred are kept
-/// let options = CgsOptions {
-///     cycles: Cycles::Fixed(500),
-///     alpha: Alpha::Fixed(1.0),
-///     draws: Some(Draws { n_draws: 100, thin: 1 }),
-///     ..CgsOptions::default()
-/// };
-/// assert_eq!((options.chain, options.start), (0, None));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CgsOptions {
     /// Sweeps over all rows.
@@ -79,14 +64,6 @@ impl Default for CgsOptions {
 }
 
 /// Keep every `thin`-th state of the last `n_draws · thin`.
-///
-/// ```
-/// use dirigent::method::cgs::Draws;
-///
-/// // every tenth state of the last thousand cycles
-/// let draws = Draws { n_draws: 100, thin: 10 };
-/// assert_eq!(draws.n_cycles(), 1000);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draws {
     /// How many.
@@ -108,120 +85,7 @@ impl Draws {
     }
 }
 
-/// Who watches a run.
-///
-/// ```
-/// use dirigent::Result;
-/// use dirigent::method::cgs::{self, CgsOptions, Draws, Observer};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::trace::CycleInfo;
-///
-/// /// Counts cycles, and keeps draws in memory.
-/// #[derive(Default)]
-/// struct Notes {
-///     n_cycles: u64,
-///     draws: Vec<Vec<u32>>,
-/// }
-///
-/// impl Observer for Notes {
-///     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
-///         self.n_cycles = info.cycle;
-///         Ok(())
-///     }
-///
-///     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
-///         self.draws.push(state.to_vec());
-///         Ok(())
-///     }
-/// }
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let options = CgsOptions {
-///     cycles: Cycles::Fixed(20),
-///     draws: Some(Draws { n_draws: 5, thin: 2 }),
-///     ..CgsOptions::default()
-/// };
-/// let mut notes = Notes::default();
-/// cgs::run(&rows, &model, &options, None, &mut notes)?;
-/// assert_eq!((notes.n_cycles, notes.draws.len()), (20, 5));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
-pub trait Observer {
-    /// After every cycle.
-    fn on_cycle(&mut self, _info: &CycleInfo) -> Result<()> {
-        Ok(())
-    }
-    /// For every state that is kept.
-    fn on_draw(&mut self, _state: &[u32]) -> Result<()> {
-        Ok(())
-    }
-    /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after every cycle.
-    fn watches_states(&self) -> bool {
-        false
-    }
-    /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers showed last.
-    fn on_state(&mut self, _info: &CycleInfo, _state: &dyn Fn() -> Vec<u32>) {}
-    /// What ends the run when it is raised; asked once, before the first cycle.
-    fn interrupt(&self) -> Interrupt {
-        Interrupt::new()
-    }
-    /// Whether the state is wanted at the border that has just been reached, to go on from it one day.
-    fn wants_checkpoint(&mut self) -> bool {
-        false
-    }
-    /// The state at a border, because it was wanted, or because the run is interrupted and this was its last border. All that was told before
-    /// belongs to it.
-    fn on_checkpoint(&mut self, _saved: Saved) -> Result<()> {
-        Ok(())
-    }
-    /// Once the model is chosen: the model, what was asked for, and what was chosen and why.
-    fn on_model(&mut self, _model: &Model, _asked: &ModelOptions, _choices: &[Choice]) {}
-    /// Once the run folder exists, before the first cycle.
-    fn on_folder(&mut self, _path: &Path) -> Result<()> {
-        Ok(())
-    }
-    /// Something that whoever waits may want to know, such as a worker that was lost.
-    fn on_notice(&mut self, _text: &str) {}
-    /// What the search for a start is doing, before each of its levels.
-    fn on_start(&mut self, _text: &str) {}
-    /// Whether there is a state to go on from, so that nothing need be found to begin with.
-    fn has_begun(&self) -> bool {
-        false
-    }
-    /// The state to go on from instead of beginning; asked once, before the first cycle.
-    fn take_saved(&mut self) -> Option<Saved> {
-        None
-    }
-}
-
-/// Nobody watches: only the outcome counts.
-impl Observer for () {}
-
 /// What a run leaves behind. Components are numbered by falling size of the state.
-///
-/// ```
-/// use dirigent::method::cgs::{self, CgsOptions};
-/// use dirigent::model::Alpha;
-/// # use dirigent::model::{Model, ModelOptions};
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::survey::Survey;
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&options, &Survey::of(&rows))?;
-///
-/// let options = CgsOptions { alpha: Alpha::Fixed(0.01), ..CgsOptions::default() };
-/// let outcome = cgs::run(&rows, &model, &options, None, &mut ())?;
-/// // of three rows near 0 and two near 9; the larger component is number 0
-/// assert_eq!((outcome.k, outcome.labels), (2, vec![0, 0, 0, 1, 1]));
-/// assert_eq!(outcome.components.iter().map(|stats| stats.count).collect::<Vec<_>>(), [3, 2]);
-/// assert!(outcome.certainty.iter().all(|certainty| *certainty > 0.9));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The last state of the chain.
@@ -245,24 +109,6 @@ pub struct Outcome {
 }
 
 /// A chain between two cycles: collapsed Gibbs, a sweep at a time.
-///
-/// ```
-/// use dirigent::method::cgs::Chain;
-/// use dirigent::model::{Alpha, Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut chain = Chain::new(&model, sampler(&model, rows, Kernel::best()), Alpha::Auto, 0);
-/// for _cycle in 0..20 {
-///     chain.step();
-/// }
-/// assert_ne!(chain.labels()[0], chain.labels()[3]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub struct Chain<'a> {
     model: &'a Model,
     sampler: Box<dyn Sampler>,
@@ -424,24 +270,6 @@ impl<'a> Chain<'a> {
 }
 
 /// What is left behind if these labels, numbered without gaps, are the last state after so many cycles: of a run that was interrupted.
-///
-/// ```
-/// use dirigent::method::cgs::conclude;
-/// # use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::StoppedBecause;
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&options, &Survey::of(&rows))?;
-///
-/// // three rows near 0 and two near 9; the last state had one of them in the wrong place
-/// let outcome = conclude(&rows, &model, Kernel::best(), 1.0, &[0, 0, 1, 1, 1], 7);
-/// assert_eq!((outcome.cycles, outcome.stopped_because), (7, StoppedBecause::Interrupted));
-/// assert_eq!(outcome.k, 2);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels: &[u32], cycles: u64) -> Outcome {
     let sampler = sweep::sampler(model, shard.clone(), kernel);
     let chain = Chain::new(model, sampler, Alpha::Fixed(alpha), 0).start_from(labels);
@@ -449,20 +277,6 @@ pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels
 }
 
 /// Runs a chain over all rows.
-///
-/// ```
-/// use dirigent::method::cgs::{self, CgsOptions};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let outcome = cgs::run(&rows, &model, &CgsOptions::default(), None, &mut ())?;
-/// assert_eq!(outcome.labels, [0, 0, 0, 1, 1]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shard: &Shard,
     model: &Model,
@@ -545,22 +359,6 @@ fn saved_chain(saved: Option<Saved>, n_rows: usize) -> Result<Option<ChainState>
 }
 
 /// The log-joint of any labelling, such as the true one.
-///
-/// ```
-/// use dirigent::method::cgs::log_joint_of_labels;
-/// # use dirigent::model::{Model, ModelOptions};
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::survey::Survey;
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&options, &Survey::of(&rows))?;
-///
-/// // three rows near 0 and two near 9
-/// let log_joint = |labels: &[u32]| log_joint_of_labels(&rows, &model, 1.0, labels);
-/// assert!(log_joint(&[0, 0, 0, 1, 1]) > log_joint(&[0, 0, 0, 0, 0]));
-/// assert_eq!(log_joint(&[0, 0, 0, 1, 1]), log_joint(&[1, 1, 1, 0, 0]), "numbers mean nothing");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn log_joint_of_labels(shard: &Shard, model: &Model, alpha: f64, labels: &[u32]) -> f64 {
     let mut sampler = sweep::reference_sampler(model, shard.clone());
     let n_slots = labels.iter().max().map_or(0, |&label| label as usize + 1);

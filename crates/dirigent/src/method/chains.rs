@@ -5,38 +5,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{Draws, Outcome};
 use super::{MethodOptions, run as run_one};
 use crate::checkpoint::Saved;
 use crate::engine::RunTotals;
 use crate::error::{InputError, Result};
-use crate::interrupt::Interrupt;
 use crate::model::Model;
+use crate::observer::Observer;
 use crate::posterior::diagnostics::Mixing;
 use crate::posterior::horizon::StoppedBecause;
 use crate::rows::Shard;
 use crate::trace::CycleInfo;
 
 /// What all chains leave behind.
-///
-/// ```
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::method::{MethodOptions, chains};
-/// # use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::Cycles;
-/// # use dirigent::rows::{Shard, Table};
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// # let options = MethodOptions::Cgs(CgsOptions { cycles: Cycles::Fixed(20), ..CgsOptions::default() });
-/// # let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&model_options, &options.survey(&rows))?;
-///
-/// // the best of two chains of twenty cycles
-/// let outcome = chains::run(&rows, &model, &options, 2, None, &mut ())?;
-/// let ends = outcome.diagnostics.unwrap().chains;
-/// assert!(ends.iter().all(|end| end.log_joint <= outcome.best.log_joint));
-/// assert_eq!(outcome.n_draws, 0, "none were asked for");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainsOutcome {
     /// The outcome of the best chain.
@@ -50,29 +31,6 @@ pub struct ChainsOutcome {
 }
 
 /// How well the chains mix.
-///
-/// ```
-/// use dirigent::method::cgs::{CgsOptions, Draws};
-/// use dirigent::method::chains::{self, Over};
-/// use dirigent::method::MethodOptions;
-/// # use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::Cycles;
-/// # use dirigent::rows::{Shard, Table};
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-///
-/// let options = MethodOptions::Cgs(CgsOptions {
-///     cycles: Cycles::Fixed(60),
-///     draws: Some(Draws { n_draws: 40, thin: 1 }),
-///     ..CgsOptions::default()
-/// });
-/// # let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// # let model = Model::resolve(&model_options, &options.survey(&rows))?;
-/// let outcome = chains::run(&rows, &model, &options, 2, None, &mut ())?;
-/// let diagnostics = outcome.diagnostics.unwrap();
-/// assert_eq!((diagnostics.over, diagnostics.n_values), (Over::Draws, 40));
-/// assert!(diagnostics.log_joint.r_hat.is_none_or(|r_hat| r_hat < 1.2), "the chains agree");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnostics {
     /// Which cycles they are taken over.
@@ -88,14 +46,6 @@ pub struct Diagnostics {
 }
 
 /// Cycles that diagnostics are taken over.
-///
-/// ```
-/// use dirigent::method::chains::Over;
-///
-/// // as `run.json` has it
-/// assert_eq!(serde_json::to_string(&Over::SecondHalf)?, r#""second_half""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
@@ -106,22 +56,6 @@ pub enum Over {
 }
 
 /// How a chain ended.
-///
-/// ```
-/// use dirigent::method::chains::ChainEnd;
-/// use dirigent::posterior::horizon::StoppedBecause;
-///
-/// let end = |chain, log_joint| ChainEnd {
-///     chain,
-///     k: 5,
-///     log_joint,
-///     cycles: 80,
-///     stopped_because: StoppedBecause::Stationary,
-/// };
-/// let ends = [end(1, -530.0), end(2, -512.0), end(3, -518.0)];
-/// let best = ends.iter().max_by(|a, b| a.log_joint.total_cmp(&b.log_joint)).unwrap();
-/// assert_eq!(best.chain, 2);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChainEnd {
     /// Which one, from 1.
@@ -137,14 +71,6 @@ pub struct ChainEnd {
 }
 
 /// What chains have done and told so far.
-///
-/// ```
-/// use dirigent::method::chains::Earlier;
-///
-/// // before the first chain has ended there is nothing to choose from
-/// let earlier = Earlier::default();
-/// assert_eq!((earlier.chain, earlier.best()), (0, None));
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
     /// The chain that runs, from 0.
@@ -169,23 +95,6 @@ impl Earlier {
 }
 
 /// Runs `n_chains` chains, at least one, over all rows.
-///
-/// ```
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::method::{MethodOptions, chains};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 0.3, 9.0, 9.1]));
-/// let options = MethodOptions::Cgs(CgsOptions { cycles: Cycles::Fixed(40), ..CgsOptions::default() });
-/// let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&model_options, &options.survey(&rows))?;
-/// let outcome = chains::run(&rows, &model, &options, 3, None, &mut ())?;
-/// assert_eq!(outcome.best.labels, [0, 0, 0, 0, 1, 1]);
-/// assert_eq!(outcome.diagnostics.unwrap().chains.len(), 3);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     rows: &Shard,
     model: &Model,
@@ -260,6 +169,10 @@ impl Listener<'_> {
 }
 
 impl Observer for Listener<'_> {
+    fn inner(&mut self) -> Option<&mut dyn Observer> {
+        Some(&mut *self.observer)
+    }
+
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.seconds = info.virtual_seconds.unwrap_or(info.seconds);
         let is_kept = self.draws.is_some_and(|draws| draws.keeps(info.cycle, info.ending));
@@ -273,35 +186,11 @@ impl Observer for Listener<'_> {
         self.observer.on_draw(state)
     }
 
-    fn watches_states(&self) -> bool {
-        self.observer.watches_states()
-    }
-
-    fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
-        self.observer.on_state(info, state);
-    }
-
-    fn interrupt(&self) -> Interrupt {
-        self.observer.interrupt()
-    }
-
-    fn wants_checkpoint(&mut self) -> bool {
-        self.observer.wants_checkpoint()
-    }
-
     fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
         self.observer.on_checkpoint(Saved { earlier: self.earlier.clone(), ..saved })
     }
 
-    fn on_notice(&mut self, text: &str) {
-        self.observer.on_notice(text);
-    }
-
-    fn on_start(&mut self, text: &str) {
-        self.observer.on_start(text);
-    }
-
-    fn has_begun(&self) -> bool {
+    fn has_begun(&mut self) -> bool {
         self.saved.as_ref().is_some_and(Saved::has_begun)
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{Draws, Outcome};
 use crate::checkpoint::{NodesState, Stage};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::{Driver, RunTotals};
@@ -15,6 +15,7 @@ use crate::message::codec::{Message, decode_between};
 use crate::message::{Decoded, ShownLabels, require};
 use crate::metrics;
 use crate::node::{Address, Frame};
+use crate::observer::Observer;
 use crate::posterior::horizon::{Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::sweep::UNASSIGNED;

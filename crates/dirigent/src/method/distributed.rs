@@ -15,26 +15,17 @@ use crate::engine::{Driver, RunTotals, threads};
 use crate::error::Result;
 use crate::family::log_joint;
 use crate::message::Plan;
-use crate::method::cgs::{Draws, Observer, Outcome};
+use crate::method::cgs::{Draws, Outcome};
 use crate::method::collector::Watching;
 use crate::method::crew::{Nodes, Succession};
 use crate::method::drive::{Driven, Launch, Pair, drive, other_workers, saved_nodes};
 use crate::node::{Coordinator, CoordinatorOptions, Node, Schedule, WorkerKind, deal_anew};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::sweep::reference_sampler;
 
 /// Where the nodes run.
-///
-/// ```
-/// use dirigent::engine::simulated::Simulation;
-/// use dirigent::method::distributed::Engine;
-///
-/// assert_eq!(Engine::default(), Engine::Threads(1));
-/// // how long would it take on machines with a slow network between them?
-/// let slow = Engine::Simulated(Box::new(Simulation { latency: 0.05, ..Simulation::default() }));
-/// assert_ne!(slow, Engine::default());
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Engine {
     /// On so many threads of this machine.
@@ -74,14 +65,9 @@ impl Engine {
 }
 
 /// What draws are states of.
-///
-/// ```
-/// use dirigent::method::distributed::{DistributedOptions, DrawsFrom};
-///
-/// assert_eq!(DistributedOptions::default().draws_from, DrawsFrom::Exact);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DrawsFrom {
     /// The method itself: fast, but an approximation where workers know of one another only once a cycle.
     Fast,
@@ -91,21 +77,6 @@ pub enum DrawsFrom {
 }
 
 /// What a distributed run needs beside its rows. By default nothing is kept but the result.
-///
-/// ```
-/// use dirigent::method::cgs::Draws;
-/// use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-/// use dirigent::node::CoordinatorOptions;
-///
-/// // eight workers on four threads; once they have settled, an exact sampler draws two hundred states
-/// let options = DistributedOptions {
-///     coordinator: CoordinatorOptions { n_workers: 8, ..CoordinatorOptions::default() },
-///     draws: Some(Draws { n_draws: 200, thin: 1 }),
-///     engine: Engine::Threads(4),
-///     ..DistributedOptions::default()
-/// };
-/// assert_eq!(options.draws_from, DrawsFrom::Exact);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DistributedOptions {
     /// The method.
@@ -131,30 +102,6 @@ pub struct DistributedOptions {
 }
 
 /// Runs a method over shards, which are the workers' rows in order.
-///
-/// ```
-/// use dirigent::method::distributed::{self, DistributedOptions, Engine};
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::CoordinatorOptions;
-/// use dirigent::rows::{Shard, Table};
-///
-/// // each worker has its own rows, and none has seen those of the other
-/// let shards = [[0.0, 9.0, 0.2], [9.1, 0.1, 9.2]].map(|cells| Shard::of_table(Table::from_f64(1, cells.to_vec())));
-/// let options = DistributedOptions {
-///     coordinator: CoordinatorOptions {
-///         n_workers: 2,
-///         model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///         ..CoordinatorOptions::default()
-///     },
-///     engine: Engine::Threads(2),
-///     ..DistributedOptions::default()
-/// };
-/// let (outcome, totals) = distributed::run(&shards, &options, None, &mut ())?;
-/// assert_eq!(outcome.k, 2);
-/// assert!(outcome.labels[0] == outcome.labels[4] && outcome.labels[1] == outcome.labels[3]);
-/// assert!(totals.bytes > 0);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shards: &[Shard],
     options: &DistributedOptions,

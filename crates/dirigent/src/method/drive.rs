@@ -1,6 +1,6 @@
 //! Drives a [`Pair`] of nodes: makes them, runs them on an engine and collects what is only looked at. All methods but collapsed Gibbs.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::collector::{Collector, Watching};
 use super::crew::{Crew, Nodes, Resumed, Start, Succession};
 use super::distributed::Engine;
@@ -10,6 +10,7 @@ use crate::engine::RunTotals;
 use crate::error::{InputError, Result};
 use crate::message::Plan;
 use crate::node::{Node, WorkerKind};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 

@@ -3,15 +3,15 @@
 //! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from the posterior itself. By its sweeps
 //! alone it seldom splits or merges large components, so such moves are tried beside them; several chains show whether that is enough.
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{Draws, Outcome};
 use super::distributed::{self, DistributedOptions};
 use super::rounds::RoundsOptions;
 use super::slice;
 use crate::checkpoint::{Found, Saved};
 use crate::engine::RunTotals;
 use crate::error::Result;
-use crate::interrupt::Interrupt;
 use crate::node::RoundsCoordinatorOptions;
+use crate::observer::Observer;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
 use crate::rows::Shard;
 use crate::trace::CycleInfo;
@@ -94,24 +94,18 @@ struct BurnIn<'a> {
 }
 
 impl Observer for BurnIn<'_> {
+    fn inner(&mut self) -> Option<&mut dyn Observer> {
+        Some(&mut *self.observer)
+    }
+
+    fn watches_states(&mut self) -> bool {
+        false
+    }
+
+    fn on_state(&mut self, _: &CycleInfo, _: &dyn Fn() -> Vec<u32>) {}
+
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         self.observer.on_cycle(&CycleInfo { ending: None, ..info.clone() })
-    }
-
-    fn interrupt(&self) -> Interrupt {
-        self.observer.interrupt()
-    }
-
-    fn wants_checkpoint(&mut self) -> bool {
-        self.observer.wants_checkpoint()
-    }
-
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
-        self.observer.on_checkpoint(saved)
-    }
-
-    fn on_notice(&mut self, text: &str) {
-        self.observer.on_notice(text);
     }
 
     fn take_saved(&mut self) -> Option<Saved> {
@@ -141,17 +135,13 @@ impl Continued<'_> {
 }
 
 impl Observer for Continued<'_> {
+    fn inner(&mut self) -> Option<&mut dyn Observer> {
+        Some(&mut *self.observer)
+    }
+
     fn on_cycle(&mut self, info: &CycleInfo) -> Result<()> {
         let info = self.shift(info);
         self.observer.on_cycle(&info)
-    }
-
-    fn on_draw(&mut self, state: &[u32]) -> Result<()> {
-        self.observer.on_draw(state)
-    }
-
-    fn watches_states(&self) -> bool {
-        self.observer.watches_states()
     }
 
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
@@ -159,20 +149,8 @@ impl Observer for Continued<'_> {
         self.observer.on_state(&info, state);
     }
 
-    fn interrupt(&self) -> Interrupt {
-        self.observer.interrupt()
-    }
-
-    fn wants_checkpoint(&mut self) -> bool {
-        self.observer.wants_checkpoint()
-    }
-
     fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
         self.observer.on_checkpoint(Saved { found: Some(self.found.clone()), ..saved })
-    }
-
-    fn on_notice(&mut self, text: &str) {
-        self.observer.on_notice(text);
     }
 
     fn take_saved(&mut self) -> Option<Saved> {

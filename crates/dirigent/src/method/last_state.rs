@@ -13,24 +13,6 @@ use crate::rows::Shard;
 use crate::sweep::Kernel;
 
 /// The labels of all rows after a cycle, numbered from 0 without gaps.
-///
-/// ```
-/// use dirigent::checkpoint::{ChainState, Saved, Stage};
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::method::last_state::LastState;
-/// use dirigent::posterior::horizon::{Cycles, Horizon};
-/// use dirigent::rows::{Shard, Table};
-///
-/// // a chain that was interrupted after 12 cycles
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 9.0, 9.1]));
-/// let horizon = Horizon::new(Cycles::Fixed(20), 0);
-/// let chain = ChainState { labels: vec![0, 1, 1], alpha: 0.5, cycle: 12, horizon, seconds: 3.0 };
-/// let saved = Saved::from(Stage::Chain(chain));
-/// let last = LastState::of(&rows, &MethodOptions::Cgs(CgsOptions::default()), &saved)?.unwrap();
-/// assert_eq!((last.labels, last.cycle), (vec![0, 1, 1], 12));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LastState {
     /// One a row.

@@ -27,7 +27,7 @@ pub mod start;
 pub mod subc;
 
 use self::av::AvOptions;
-use self::cgs::{CgsOptions, Draws, Observer, Outcome};
+use self::cgs::{CgsOptions, Draws, Outcome};
 use self::distributed::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
 use self::start::Search;
@@ -37,6 +37,7 @@ use crate::engine::RunTotals;
 use crate::error::{Error, Result};
 use crate::halves::Half;
 use crate::model::{Model, ModelOptions};
+use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::posterior::point::numbered_by_size;
 use crate::rng::Seed;
@@ -46,22 +47,6 @@ use crate::sweep::Kernel;
 use std::time::{Duration, Instant};
 
 /// A method with all it needs to run.
-///
-/// ```
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::method::distributed::DistributedOptions;
-/// use dirigent::node::CoordinatorOptions;
-///
-/// let one = MethodOptions::Cgs(CgsOptions { seed: 7, ..CgsOptions::default() });
-/// let many = MethodOptions::Distributed(DistributedOptions {
-///     coordinator: CoordinatorOptions { n_workers: 8, seed: 7, ..CoordinatorOptions::default() },
-///     ..DistributedOptions::default()
-/// });
-/// // whatever the method, it can be asked the same
-/// assert_eq!([&one, &many].map(MethodOptions::n_workers), [1, 8]);
-/// assert_eq!([&one, &many].map(MethodOptions::seed), [7, 7]);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum MethodOptions {
     /// Collapsed Gibbs on one worker.
@@ -78,14 +63,6 @@ pub enum MethodOptions {
 
 /// Bytes that a fit holds for each row beside the row itself, at the least: its label and half, once more for a sweep that breaks off; state,
 /// label and certainty of the outcome; of many workers, what they have shown.
-///
-/// ```
-/// use dirigent::method::bytes_a_row;
-///
-/// // a million rows: some megabytes, more where workers show their labels
-/// assert!(1_000_000 * bytes_a_row(true) < 100 << 20);
-/// assert!(bytes_a_row(false) < bytes_a_row(true));
-/// ```
 pub fn bytes_a_row(has_workers: bool) -> u64 {
     let swept = 2 * (size_of::<u32>() + size_of::<Option<Half>>());
     let outcome = 2 * size_of::<u32>() + size_of::<f32>();
@@ -303,36 +280,12 @@ pub(crate) fn after(began: Instant, seconds: f64) -> Option<Instant> {
 /// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. The first four keep the cores of
 /// a small machine busy, as soon as each of them has 7,000 rows. Further ones must have 50,000: the more rows of a cluster a worker has, the better it tells the
 /// cluster from its neighbours, and the fewer cycles are needed.
-///
-/// ```
-/// use dirigent::method::default_workers;
-///
-/// assert_eq!([100, 20_000, 100_000, 400_000, 5_000_000].map(default_workers), [1, 2, 4, 8, 20]);
-/// ```
 pub fn default_workers(n_rows: usize) -> usize {
     let of_few = (n_rows / 7000).clamp(1, 4);
     (n_rows / 50_000).clamp(of_few, 20)
 }
 
 /// Runs one chain of a method over all rows.
-///
-/// ```
-/// use dirigent::method::cgs::CgsOptions;
-/// use dirigent::method::{MethodOptions, run};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
-/// let options = MethodOptions::Cgs(CgsOptions::default());
-/// let model_options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&model_options, &options.survey(&rows))?;
-///
-/// // `()` looks on and asks for nothing
-/// let (outcome, totals) = run(&rows, &model, &options, None, &mut ())?;
-/// assert_eq!(outcome.labels, [0, 0, 0, 1, 1, 1]);
-/// assert!(totals.is_none(), "one worker sends nothing");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     rows: &Shard,
     model: &Model,

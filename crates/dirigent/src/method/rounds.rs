@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::cgs::{Draws, Observer, Outcome};
+use super::cgs::{Draws, Outcome};
 use super::collector::Watching;
 use super::crew::Succession;
 use super::distributed::Engine;
@@ -12,25 +12,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::RoundsCoordinatorOptions;
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// What a run of a method in rounds needs beside its rows. By default nothing is kept but the result.
-///
-/// ```
-/// use dirigent::method::MethodOptions;
-/// use dirigent::method::cgs::Draws;
-/// use dirigent::method::distributed::Engine;
-/// use dirigent::method::rounds::RoundsOptions;
-///
-/// let options = RoundsOptions {
-///     draws: Some(Draws { n_draws: 200, thin: 1 }),
-///     engine: Engine::Threads(2),
-///     ..RoundsOptions::default()
-/// };
-/// // the slice sampler and the sampler with sub-clusters are told the same
-/// assert_eq!(MethodOptions::Slice(options.clone()).draws(), MethodOptions::Subc(options).draws());
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundsOptions {
     /// The sampler.

@@ -3,7 +3,7 @@
 //! It mixes slowly from a poor start, because large components seldom split or merge unless such moves are tried beside the sweeps: best started
 //! where a faster method has ended (`finish.rs`). Without labels to start from, the first cycle seats the rows by components from the prior.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::crew::Succession;
 use super::drive::Pair;
 use super::rounds::{self, InRounds, RoundsOptions, succeeding};
@@ -12,33 +12,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::{RoundsCoordinatorOptions, SliceCoordinator, WorkerKind};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// Runs the slice sampler over shards, which are the workers' rows in order.
-///
-/// ```
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::method::slice;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = RoundsOptions {
-///     coordinator: RoundsCoordinatorOptions {
-///         model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///         cycles: Cycles::Fixed(100),
-///         moves_per_cycle: 5,
-///         ..RoundsCoordinatorOptions::default()
-///     },
-///     ..RoundsOptions::default()
-/// };
-/// let (outcome, _totals) = slice::run(&[rows], &options, None, &mut ())?;
-/// assert_ne!(outcome.labels[0], outcome.labels[4]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shards: &[Shard],
     options: &RoundsOptions,

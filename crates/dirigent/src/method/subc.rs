@@ -1,6 +1,6 @@
 //! SubC: a sampler whose components are split into sub-clusters, on any number of workers and any engine. It is biased: `docs/baselines.md`.
 
-use super::cgs::{Observer, Outcome};
+use super::cgs::Outcome;
 use super::crew::Succession;
 use super::drive::Pair;
 use super::rounds::{self, InRounds, RoundsOptions, succeeding};
@@ -9,32 +9,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
 use crate::node::{RoundsCoordinatorOptions, SubcCoordinator, WorkerKind, keeps_no_checkpoints};
+use crate::observer::Observer;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// Runs SubC over shards, which are the workers' rows in order.
-///
-/// ```
-/// use dirigent::method::rounds::RoundsOptions;
-/// use dirigent::method::subc;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::RoundsCoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = RoundsOptions {
-///     coordinator: RoundsCoordinatorOptions {
-///         model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///         cycles: Cycles::Fixed(100),
-///         ..RoundsCoordinatorOptions::default()
-///     },
-///     ..RoundsOptions::default()
-/// };
-/// let (outcome, _totals) = subc::run(&[rows], &options, None, &mut ())?;
-/// assert_ne!(outcome.labels[0], outcome.labels[4]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     shards: &[Shard],
     options: &RoundsOptions,

@@ -36,31 +36,14 @@ macro_rules! with_family {
 pub(crate) use with_family;
 
 /// A family with its priors resolved.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 0.5, 1.5, 2.0, 4.0, 4.5]));
-/// let model = Model::resolve(&ModelOptions::default(), &Survey::of(&rows))?;
-/// assert!(matches!(model, Model::GaussianFull(_)), "numbers in few columns");
-/// assert_eq!(model.n_columns(), 2);
-///
-/// // the user's word counts
-/// let options = ModelOptions { noise_sd: Some(0.5), ..ModelOptions::default() };
-/// let Model::GaussianFixed(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("sigma was given") };
-/// assert_eq!((family.noise_sd, family.prior_mean), (0.5, Survey::of(&rows).means()));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "family")]
 pub enum Model {
-    /// `gaussian` with `--covariance fixed`.
+    /// `gaussian` with `--covariance isotropic`.
     GaussianFixed(GaussianFixed),
     /// `gaussian` with `--covariance full`.
     GaussianFull(GaussianFull),
-    /// Columns with a law each: `gaussian` with `--covariance diagonal`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
+    /// Columns with a law each: `gaussian` with `--covariance diag`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
     Columns(Columns),
     /// `multinomial`.
     Multinomial(Multinomial),
@@ -70,19 +53,7 @@ pub enum Model {
 }
 
 /// What was chosen for the user, and why.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.5, 1.5, 4.5]));
-/// let (_model, choices) = Model::explain(&ModelOptions::default(), &Survey::of(&rows))?;
-/// let choice = choices.iter().find(|choice| choice.name == "covariance").expect("it was left open");
-/// assert_eq!((choice.value.as_str(), choice.why.as_str()), ("full", "1 columns are at most 64"));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// What it is called.
     pub name: String,
@@ -105,20 +76,6 @@ impl Model {
     }
 
     /// The same, with every choice that was made.
-    ///
-    /// ```
-    /// use dirigent::model::{Model, ModelOptions};
-    /// use dirigent::rows::{Shard, Table};
-    /// use dirigent::survey::Survey;
-    ///
-    /// let rows = Shard::of_table(Table::from_f64(2, vec![1.0, 0.0, 0.0, 1.0, 1.0, 1.0]));
-    /// let (model, choices) = Model::explain(&ModelOptions::default(), &Survey::of(&rows))?;
-    /// assert_eq!(model.described().name(), "bernoulli");
-    /// for choice in choices {
-    ///     println!("{} = {}: {}", choice.name, choice.value, choice.why);
-    /// }
-    /// # Ok::<(), dirigent::Error>(())
-    /// ```
     pub fn explain(options: &ModelOptions, survey: &Survey) -> Result<(Self, Vec<Choice>)> {
         let shape = choose::shape(options, survey)?;
         let (model, mut choices) = priors::model(shape.shape, options, survey)?;

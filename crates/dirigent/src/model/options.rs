@@ -8,20 +8,9 @@ use super::checks::positive;
 use crate::error::Result;
 
 /// The families a user can name.
-///
-/// ```
-/// use dirigent::model::{FamilyName, Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 3.0, 2.0, 7.0]));
-/// let options = ModelOptions { family: Some(FamilyName::Poisson), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// assert_eq!(model.described().name(), FamilyName::Poisson.name());
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FamilyName {
     /// Dense rows.
     Gaussian,
@@ -55,26 +44,15 @@ impl FamilyName {
 }
 
 /// The shapes of a Gaussian's covariance.
-///
-/// ```
-/// use dirigent::model::{Covariance, Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 0.5, 1.5, 2.0, 4.0, 4.5]));
-/// for covariance in [Covariance::Fixed, Covariance::Diagonal, Covariance::Full] {
-///     let options = ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
-///     let model = Model::resolve(&options, &Survey::of(&rows))?;
-///     assert_eq!(model.described().name(), format!("gaussian, covariance {}", covariance.name()));
-/// }
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Covariance {
     /// σ²I with a given σ.
+    #[serde(rename = "isotropic")]
     Fixed,
     /// Columns are independent, each component with variances of its own.
+    #[serde(rename = "diag")]
     Diagonal,
     /// Any covariance, each component with its own.
     Full,
@@ -84,31 +62,17 @@ impl Covariance {
     /// As the command calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Fixed => "fixed",
-            Self::Diagonal => "diagonal",
+            Self::Fixed => "isotropic",
+            Self::Diagonal => "diag",
             Self::Full => "full",
         }
     }
 }
 
 /// The laws of a single column.
-///
-/// ```
-/// use dirigent::family::ColumnLaw;
-/// use dirigent::model::{ColumnFamily, Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(2, vec![0.5, 10.0, 1.5, 30.0, 4.5, 20.0]));
-/// let column_families = [("2".to_owned(), ColumnFamily::Poisson)].into();
-/// let options = ModelOptions { column_families, ..ModelOptions::default() };
-/// let Model::Columns(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("a law for each column") };
-/// assert!(matches!(family.columns[0].law, ColumnLaw::Normal { .. }));
-/// assert!(matches!(family.columns[1].law, ColumnLaw::Poisson { .. }));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ColumnFamily {
     /// Numbers.
     Gaussian,
@@ -121,20 +85,6 @@ pub enum ColumnFamily {
 }
 
 /// What the user said of the model; what is `None` is chosen from the survey.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let options = ModelOptions { noise_sd: Some(0.5), ..ModelOptions::default() };
-/// assert!(options.gives("sigma") && !options.gives("sigma0"));
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-2.0, 2.0]));
-/// let Model::GaussianFixed(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("sigma was given") };
-/// assert_eq!((family.noise_sd, family.mean_sd), (0.5, 2.0));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelOptions {
@@ -192,20 +142,6 @@ pub struct ModelOptions {
 
 /// How wide clusters are expected to be and how surely, in numbers that do not depend on the unit of a column. It stands for `--nu0` and `--psi0` of full
 /// covariances, for `--a0` and `--b0` of normal columns.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions, Width};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.5, 1.5, 4.5]));
-/// let width = Width { strength: 3.0, share: 0.5, columns: Vec::new(), weights: Vec::new() };
-/// let options = ModelOptions { width: Some(width), ..ModelOptions::default() };
-/// let Model::GaussianFull(family) = Model::resolve(&options, &Survey::of(&rows))? else { panic!("numbers") };
-/// // an inverse Wishart has the mean Ψ₀ / (ν₀ − D − 1), here in units of the column's variance
-/// assert_eq!(family.prior_scale[0] / (family.degrees - 2.0), 0.5);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Width {
     /// ν₀, or a₀.
@@ -220,20 +156,6 @@ pub struct Width {
 }
 
 /// What is known of columns beside their numbers.
-///
-/// ```
-/// use dirigent::model::{ColumnOptions, Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// // texts come as the numbers of their levels
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 2.0, 1.0, 0.0]));
-/// let columns = ColumnOptions { names: vec!["colour".into()], n_levels: vec![Some(3)], ..ColumnOptions::default() };
-/// assert_eq!(columns.name(0), "colour");
-/// let options = ModelOptions { columns, ..ModelOptions::default() };
-/// assert_eq!(Model::resolve(&options, &Survey::of(&rows))?.described().name(), "categorical");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnOptions {
     /// What they are called; none where they go by number.
@@ -286,7 +208,7 @@ impl ColumnOptions {
 /// The concentration α of the Dirichlet process.
 ///
 /// ```
-/// use dirigent::model::Alpha;
+/// use dirigent::Alpha;
 ///
 /// assert_eq!(Alpha::Auto.start(), 1.0);
 /// assert_eq!(Alpha::fixed(2.5)?.start(), 2.5);
@@ -295,6 +217,7 @@ impl ColumnOptions {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Alpha {
     #[default]
     /// Gamma(1, 1) hyper-prior, resampled every cycle, from 1.

@@ -46,13 +46,6 @@ use crate::error::Result;
 use crate::posterior::horizon::Ending;
 
 /// Where a frame goes to or comes from.
-///
-/// ```
-/// use dirigent::node::Address;
-///
-/// assert_eq!(Address::Coordinator.to_string(), "the coordinator");
-/// assert_eq!(Address::Worker(3).to_string(), "worker 3");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Address {
     /// The node that owns the statistics.
@@ -74,14 +67,6 @@ impl fmt::Display for Address {
 }
 
 /// Bytes on their way: a part of its own and, where several receivers get the same, a shared one that was encoded once.
-///
-/// ```
-/// use dirigent::node::Frame;
-///
-/// let own = Frame::new(vec![0; 100]);
-/// let answer = Frame { shared: Some(vec![0; 5_000].into()), ..own.clone() };
-/// assert_eq!((own.n_bytes(), answer.n_bytes()), (100, 5_100));
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// For this receiver only.
@@ -103,17 +88,6 @@ impl Frame {
 }
 
 /// What a node is told.
-///
-/// ```
-/// use dirigent::node::{Coordinator, CoordinatorOptions, Event, Node as _, Outbox};
-///
-/// // a coordinator has nothing to say before its workers have spoken
-/// let mut coordinator = Coordinator::new(CoordinatorOptions::default());
-/// let mut out = Outbox::default();
-/// coordinator.on(Event::Start, &mut out)?;
-/// assert!(out.frames.is_empty() && !out.is_done);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A frame has arrived. Frames may come late, twice or never.
@@ -132,14 +106,6 @@ pub enum Event {
 }
 
 /// What a coordinator reports of a cycle; the algorithm never reads it back.
-///
-/// ```
-/// use dirigent::node::CycleReport;
-///
-/// let reports = [-90.0, -60.0, -61.5].map(|log_joint| CycleReport { log_joint, ..CycleReport::default() });
-/// let best = reports.iter().map(|report| report.log_joint).fold(f64::NEG_INFINITY, f64::max);
-/// assert_eq!(best, -60.0);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CycleReport {
     /// The number of the cycle, from 1. Under an asynchronous schedule: every worker has pushed once more on average.
@@ -169,19 +135,6 @@ pub struct CycleReport {
 }
 
 /// What a node wants said and done.
-///
-/// ```
-/// use dirigent::node::{Event, Node as _, Outbox, Worker};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::Kernel;
-///
-/// // the first word of a worker is its hello
-/// let mut worker = Worker::new(0, Shard::of_table(Table::from_f64(1, vec![0.0, 9.0])), Kernel::best());
-/// let mut out = Outbox::default();
-/// worker.on(Event::Start, &mut out)?;
-/// assert_eq!((out.frames.len(), out.swept_rows, out.is_done), (1, 0, false));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// Frames to send, in order.
@@ -202,34 +155,6 @@ impl Outbox {
 }
 
 /// One side of a method.
-///
-/// ```
-/// use dirigent::Result;
-/// use dirigent::node::{Address, Event, Frame, Node, Outbox};
-///
-/// /// A node that sends back whatever it is told, twice.
-/// struct Echo;
-///
-/// impl Node for Echo {
-///     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()> {
-///         if let Event::Frame { from, frame } = event {
-///             out.send(from, frame.clone());
-///             out.send(from, frame);
-///         }
-///         Ok(())
-///     }
-///
-///     fn checkpoint(&self) -> Vec<u8> {
-///         Vec::new()
-///     }
-/// }
-///
-/// let mut out = Outbox::default();
-/// Echo.on(Event::Frame { from: Address::Worker(3), frame: Frame::new(vec![1, 2]) }, &mut out)?;
-/// assert_eq!(out.frames.len(), 2);
-/// assert!(out.frames.iter().all(|(to, frame)| *to == Address::Worker(3) && frame.n_bytes() == 2));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub trait Node: Send {
     /// Takes in an event. What can be expected of a network (late, doubled, lost frames) is no error. After an [`Error::BadFrame`] the node is
     /// as it was before, and its sender is to be treated as lost; any other error ends the run.

@@ -7,22 +7,6 @@ const PRIOR_SHAPE: f64 = 1.0;
 const PRIOR_RATE: f64 = 1.0;
 
 /// One step of a chain that leaves p(α | K, n) ∝ Gamma(α; 1, 1) · α^K Γ(α)/Γ(α+n) invariant.
-///
-/// ```
-/// use dirigent::posterior::alpha::resample_alpha;
-/// use dirigent::rng::{Role, Seed};
-///
-/// let mean_alpha = |n_components| {
-///     let mut rng = Seed::new(1).stream(Role::Coordinator, 0, 0);
-///     let mut alpha = 1.0;
-///     let mut next = || {
-///         alpha = resample_alpha(alpha, n_components, 1000, &mut rng);
-///         alpha
-///     };
-///     (0..500).map(|_| next()).sum::<f64>() / 500.0
-/// };
-/// assert!(mean_alpha(3) < 1.0 && mean_alpha(40) > 4.0);
-/// ```
 pub fn resample_alpha(alpha: f64, n_components: u64, n_rows: u64, rng: &mut Stream) -> f64 {
     if n_rows == 0 {
         return rng.gamma(PRIOR_SHAPE) / PRIOR_RATE;

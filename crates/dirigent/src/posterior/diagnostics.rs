@@ -15,18 +15,6 @@ const DISAGREEMENT: f64 = 1.05;
 const FEWEST: usize = 4;
 
 /// What is said of one quantity over all chains.
-///
-/// ```
-/// use dirigent::posterior::diagnostics::Mixing;
-///
-/// let chain = |level: f64| (0..40).map(|step| level + f64::from(step * 7 % 11)).collect::<Vec<f64>>();
-/// let apart = Mixing::of(&[chain(0.0), chain(50.0)]);
-/// let alike = Mixing::of(&[chain(0.0), chain(0.0)]);
-/// assert!(apart.r_hat > alike.r_hat && apart.ess_bulk < alike.ess_bulk);
-///
-/// // chains that stand still say nothing
-/// assert_eq!(Mixing::of(&[vec![3.0; 40], vec![3.0; 40]]), Mixing { r_hat: None, ess_bulk: None });
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mixing {
     /// Rank-normalised split R-hat: 1 where chains agree. None where all values are the same, or there are too few.
@@ -43,14 +31,6 @@ impl Mixing {
 }
 
 /// Rank-normalised split R-hat of chains of the same length.
-///
-/// ```
-/// use dirigent::posterior::diagnostics::r_hat;
-///
-/// let chain = |level: f64| (0..40).map(|step| level + f64::from(step * 7 % 11)).collect::<Vec<f64>>();
-/// assert!(r_hat(&[chain(0.0), chain(0.0)]).unwrap() < 1.05);
-/// assert!(r_hat(&[chain(0.0), chain(50.0)]).unwrap() > 1.5, "they sit in different places");
-/// ```
 pub fn r_hat(chains: &[Vec<f64>]) -> Option<f64> {
     let halves = halves(chains)?;
     let middle = median(&halves)?;
@@ -62,29 +42,12 @@ pub fn r_hat(chains: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// Bulk effective sample size of chains of the same length.
-///
-/// ```
-/// use dirigent::posterior::diagnostics::ess_bulk;
-///
-/// // as many values, but one chain moves once in a while only
-/// let slow: Vec<f64> = (0..100).map(|step| f64::from(step / 20 * 3 % 5)).collect();
-/// let quick: Vec<f64> = (0..100).map(|step| f64::from(step * 37 % 101)).collect();
-/// assert!(ess_bulk(&[slow]).unwrap() < 20.0);
-/// assert!(ess_bulk(&[quick]).unwrap() > 60.0);
-/// ```
 pub fn ess_bulk(chains: &[Vec<f64>]) -> Option<f64> {
     effective_size(&normal_scores(&halves(chains)?))
 }
 
 /// Above which R-hat chains of `n_values` values each disagree: 1.05, or what chance alone explains where values are few. With halves of
 /// n independent values R-hat² is 1 + (F − 1)/n, F being Fisher's ratio of variances, which exceeds 7 about once in a hundred times at worst.
-///
-/// ```
-/// use dirigent::posterior::diagnostics::disagreement;
-///
-/// assert_eq!(disagreement(1000), 1.05);
-/// assert!(disagreement(20) > 1.2, "few values may differ by chance");
-/// ```
 pub fn disagreement(n_values: usize) -> f64 {
     DISAGREEMENT.max((1.0 + 6.0 / (n_values / 2).max(1) as f64).sqrt())
 }

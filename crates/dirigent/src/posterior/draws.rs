@@ -12,18 +12,6 @@ use crate::metrics;
 use crate::rows::Cells;
 
 /// Partitions of the same rows, one a draw.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::rows::Cells;
-///
-/// // four draws of three rows
-/// let draws = Partitions::new(3, Cells::Owned(vec![0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0]))?;
-/// assert_eq!(draws.k(), [2, 2, 2, 1]);
-/// assert_eq!(draws.k_posterior().shares[&2], 0.75);
-/// assert_eq!(draws.together(0, 1), 0.75);
-/// # Ok::<(), dirigent::InputError>(())
-/// ```
 #[derive(Debug)]
 pub struct Partitions {
     n_rows: usize,
@@ -164,18 +152,6 @@ impl Partitions {
 }
 
 /// The posterior of the number of clusters.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::rows::Cells;
-///
-/// // five draws of two rows
-/// let draws = Partitions::new(2, Cells::Owned(vec![0, 1, 0, 1, 0, 0, 0, 1, 0, 1]))?;
-/// let k = draws.k_posterior();
-/// assert_eq!((k.mode, k.mean, k.interval_90), (2, 1.8, [1, 2]));
-/// assert_eq!(k.shares[&1], 0.2);
-/// # Ok::<(), dirigent::InputError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KPosterior {
     /// Its mean.

@@ -9,36 +9,6 @@ use crate::stats::Stats;
 use crate::{InputError, Result};
 
 /// Rows and the components they were drawn from.
-///
-/// ```
-/// # use dirigent::io::{FittedColumns, Selection};
-/// # use dirigent::model::{Model, ModelOptions};
-/// # use dirigent::rows::{Shard, Table};
-/// # use dirigent::stats::{Stats, Sums};
-/// # use dirigent::survey::Survey;
-/// use dirigent::posterior::generate::{Generated, generate};
-/// use dirigent::run_dir::FittedModel;
-///
-/// # let rows = Shard::of_table(Table::from_f64(1, vec![-1.0, 1.0]));
-/// # let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(1.0), ..ModelOptions::default() };
-/// # let columns = FittedColumns {
-/// #     n_columns: 1,
-/// #     names: None,
-/// #     selection: Selection::default(),
-/// #     levels: Vec::new(),
-/// #     numbered_from_zero: false,
-/// # };
-/// # let fitted = FittedModel {
-/// #     model: Model::resolve(&options, &Survey::of(&rows))?,
-/// #     alpha: 1.0,
-/// #     columns,
-/// #     transform: None,
-/// #     components: vec![Stats { count: 2, sums: Sums::Dense([0.0].into()) }],
-/// # };
-/// let Generated { rows, labels } = generate(&fitted, 3, 0)?;
-/// assert_eq!((rows.n_rows(), labels.len()), (3, 3));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Generated {
     /// The rows, in the units of the table that was fitted.
@@ -48,39 +18,6 @@ pub struct Generated {
 }
 
 /// Draws rows of the components there are, as many as asked for, at least one. A document is as long as those of its component are on average.
-///
-/// ```
-/// use dirigent::io::{FittedColumns, Selection};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::generate::generate;
-/// use dirigent::rows::{Row, Shard, Table};
-/// use dirigent::run_dir::FittedModel;
-/// use dirigent::stats::{Stats, Sums};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-50.0, 50.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(50.0), ..ModelOptions::default() };
-/// let component = |mean: f64| Stats { count: 100, sums: Sums::Dense([100.0 * mean].into()) };
-/// let fitted = FittedModel {
-///     model: Model::resolve(&options, &Survey::of(&rows))?,
-///     alpha: 1.0,
-///     columns: FittedColumns {
-///         n_columns: 1,
-///         names: None,
-///         selection: Selection::default(),
-///         levels: Vec::new(),
-///         numbered_from_zero: false,
-///     },
-///     transform: None,
-///     components: vec![component(-50.0), component(50.0)],
-/// };
-/// let made = generate(&fitted, 20, 0)?;
-/// for (row_ix, label) in made.labels.iter().enumerate() {
-///     let Row::F64(&[number]) = made.rows.row(row_ix) else { panic!("rows as they were fitted") };
-///     assert_eq!(number > 0.0, *label == 1);
-/// }
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn generate(fitted: &FittedModel, n_rows: usize, seed: u64) -> Result<Generated> {
     let transform = fitted.transform.as_ref();
     if transform.is_some_and(|transform| transform.normalize) {

@@ -5,13 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::stationary::Stationarity;
 
 /// How many cycles.
-///
-/// ```
-/// use dirigent::posterior::horizon::{Cycles, Horizon};
-///
-/// assert_eq!(Cycles::default(), Cycles::Auto { max: Cycles::USUAL_MAX });
-/// assert_eq!(Horizon::new(Cycles::Fixed(50), 0).last_cycle(), 50);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cycles {
     /// So many.
@@ -35,19 +28,9 @@ impl Default for Cycles {
 }
 
 /// Why a run ended.
-///
-/// ```
-/// use dirigent::posterior::horizon::{Cycles, Horizon, StoppedBecause};
-///
-/// // a chain that climbs as long as it is let
-/// let mut horizon = Horizon::new(Cycles::Auto { max: 5 }, 0);
-/// for cycle in 1..5 {
-///     horizon.observe(cycle, 100.0 * cycle as f64, 3);
-/// }
-/// assert_eq!(horizon.ending().unwrap().because, StoppedBecause::MaxCycles);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StoppedBecause {
     /// All cycles that were asked for are done.
     Cycles,
@@ -62,13 +45,6 @@ pub enum StoppedBecause {
 }
 
 /// The end of a run, foreseen.
-///
-/// ```
-/// use dirigent::posterior::horizon::{Cycles, Ending, Horizon, StoppedBecause};
-///
-/// let ending = Horizon::new(Cycles::Fixed(50), 0).ending();
-/// assert_eq!(ending, Some(Ending { last_cycle: 50, because: StoppedBecause::Cycles }));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// The last cycle.
@@ -79,19 +55,6 @@ pub struct Ending {
 
 /// Foresees the end of a run. Where states are to be kept, the chain goes on for as long as that takes once it is stationary; otherwise for one
 /// cycle: workers must be told at its beginning that a cycle is the last.
-///
-/// ```
-/// use dirigent::posterior::horizon::{Cycles, Ending, Horizon, StoppedBecause};
-///
-/// // a chain that is level from the beginning, and of which twenty states are to be kept
-/// let mut horizon = Horizon::new(Cycles::default(), 20);
-/// let mut cycle = 0;
-/// while horizon.ending().is_none() {
-///     cycle += 1;
-///     horizon.observe(cycle, -100.0, 3);
-/// }
-/// assert_eq!(horizon.ending(), Some(Ending { last_cycle: cycle + 20, because: StoppedBecause::Stationary }));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Horizon {
     cycles: Cycles,

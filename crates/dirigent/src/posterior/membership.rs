@@ -6,23 +6,6 @@ use crate::sweep::{self, Kernel};
 
 /// n_k · predictive(x|S_k) of each row's own cluster, over the sum for all clusters of the partition; the row's contribution is included, and
 /// there is no new cluster. Labels must be numbered without gaps.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::membership::probability_of_labels;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// // the last row would be better off with the two before it
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.5, 9.5, 10.0, 9.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let probabilities = probability_of_labels(&rows, &model, &[0, 0, 1, 1, 0], Kernel::best());
-/// assert!(probabilities[..4].iter().all(|probability| *probability > 0.99));
-/// assert!(probabilities[4] < 0.01);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn probability_of_labels(shard: &Shard, model: &Model, labels: &[u32], kernel: Kernel) -> Vec<f32> {
     let n_clusters = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let mut sampler = sweep::sampler(model, shard.clone(), kernel);

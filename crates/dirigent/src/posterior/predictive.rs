@@ -19,30 +19,6 @@ const BLOCK: usize = 1 << 17;
 const MOST_PROBABILITIES: usize = 1 << 20;
 
 /// Predicts rows on several threads. Rows are independent: threads change nothing but the time.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::predictive::Predictor;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, reference_sampler};
-///
-/// // four numbers in two components
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.5, 9.5, 10.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut labelled = reference_sampler(&model, rows);
-/// labelled.load(&vec![model.conjugate().empty_stats(); 2]);
-/// labelled.set_labels(vec![0, 0, 1, 1]);
-///
-/// let mut predictor = Predictor::new(&model, &labelled.contributions(), 1.0, Kernel::best(), 1);
-/// let others = Shard::of_table(Table::from_f64(1, vec![0.2, 9.0, 500.0]));
-/// let (predictions, probabilities) = predictor.predict_with_probabilities(&others);
-/// assert_eq!([0, 1, 1], [predictions[0].label, predictions[1].label, predictions[2].label]);
-/// assert!(predictions[2].p_new > 0.99, "500 is in neither");
-/// assert_eq!(probabilities.len(), 3 * (predictor.n_components() + 1));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub struct Predictor {
     /// One a thread, loaded with the components.
     samplers: Vec<Box<dyn Sampler>>,

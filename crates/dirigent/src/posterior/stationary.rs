@@ -36,15 +36,6 @@ const PART_OF_K: f64 = 0.01;
 const STANDARD_ERRORS: f64 = 2.0;
 
 /// The trace as far as the rule needs it. α is no part of it: given the rows, it depends on K alone.
-///
-/// ```
-/// use dirigent::posterior::stationary::Stationarity;
-///
-/// let mut rule = Stationarity::default();
-/// let is_climbing = (0..10).all(|cycle| !rule.observe(-1000.0 + 100.0 * f64::from(cycle), 5));
-/// let has_settled = (0..20).any(|_cycle| rule.observe(-100.0, 5));
-/// assert!(is_climbing && has_settled);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stationarity {
     log_joints: Vec<f64>,

@@ -6,6 +6,7 @@
 mod csr;
 mod model_file;
 mod npy;
+#[cfg_attr(not(feature = "files"), path = "npz_off.rs")]
 mod npz;
 mod pending;
 mod record;
@@ -52,20 +53,6 @@ pub const FILES: [&str; 14] = [
 ];
 
 /// A folder that a run writes to.
-///
-/// ```
-/// use dirigent::run_dir::RunDir;
-///
-/// let parent = tempfile::tempdir()?;
-/// let run = RunDir::create_next(parent.path(), "flowers")?;
-/// assert!(run.path().ends_with("flowers-1"));
-/// run.write_labels(&[0, 0, 1], &[1.0, 0.75, 1.0])?;
-/// let text = std::fs::read_to_string(run.path().join("labels.csv"))?;
-/// assert_eq!(text, "row,label,certainty\n0,0,1\n1,0,0.75\n2,1,1\n");
-/// // the next one does not touch it
-/// assert!(RunDir::create_next(parent.path(), "flowers")?.path().ends_with("flowers-2"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,

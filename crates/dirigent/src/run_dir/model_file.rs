@@ -27,39 +27,6 @@ const FORMAT: u64 = 2;
 const PLAIN_FORMAT: u64 = 1;
 
 /// A model as a run leaves it behind.
-///
-/// ```
-/// use dirigent::io::{DataSet, FittedColumns, Selection};
-/// use dirigent::method::cgs::{self, CgsOptions};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::posterior::predictive::Predictor;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::run_dir::FittedModel;
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1]));
-/// let options = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let outcome = cgs::run(&rows, &model, &CgsOptions::default(), None, &mut ())?;
-/// let columns = FittedColumns {
-///     n_columns: 1,
-///     names: None,
-///     selection: Selection::default(),
-///     levels: Vec::new(),
-///     numbered_from_zero: false,
-/// };
-/// let (alpha, components) = (outcome.alpha, outcome.components);
-/// let fitted = FittedModel { model, alpha, columns, transform: None, components };
-/// assert_eq!(fitted.n_rows(), 5);
-///
-/// // other rows, made such as the model knows
-/// let data = fitted.prepare(DataSet::of_table("new", Table::from_f64(1, vec![9.2, 0.3])))?;
-/// let mut predictor = Predictor::new(&fitted.model, &fitted.components, fitted.alpha, Kernel::best(), 1);
-/// let labels: Vec<u32> = predictor.predict(&data.all_rows()).iter().map(|row| row.label).collect();
-/// assert_eq!(labels, [1, 0]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedModel {
     /// The family with its priors.
@@ -160,40 +127,6 @@ impl FittedModel {
     }
 
     /// Reads both files of a run folder.
-    ///
-    /// ```
-    /// # use dirigent::io::{FittedColumns, Selection};
-    /// # use dirigent::model::{Model, ModelOptions};
-    /// # use dirigent::rows::{Shard, Table};
-    /// # use dirigent::stats::{Stats, Sums};
-    /// # use dirigent::survey::Survey;
-    /// use dirigent::posterior::generate::generate;
-    /// use dirigent::run_dir::FittedModel;
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let folder = folder.path();
-    /// # let rows = Shard::of_table(Table::from_f64(1, vec![-1.0, 1.0]));
-    /// # let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(1.0), ..ModelOptions::default() };
-    /// # let columns = FittedColumns {
-    /// #     n_columns: 1,
-    /// #     names: None,
-    /// #     selection: Selection::default(),
-    /// #     levels: Vec::new(),
-    /// #     numbered_from_zero: false,
-    /// # };
-    /// # let fitted = FittedModel {
-    /// #     model: Model::resolve(&options, &Survey::of(&rows))?,
-    /// #     alpha: 1.0,
-    /// #     columns,
-    /// #     transform: None,
-    /// #     components: vec![Stats { count: 2, sums: Sums::Dense([0.0].into()) }],
-    /// # };
-    /// fitted.write(folder)?;
-    /// let again = FittedModel::read(folder)?;
-    /// assert_eq!(again, fitted);
-    /// assert_eq!(generate(&again, 5, 0)?.labels.len(), 5);
-    /// # Ok::<(), dirigent::Error>(())
-    /// ```
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(MODEL);
         let Record { model, alpha, n_rows, n_components, columns, transform, .. } = read_record(&path)?;

@@ -7,18 +7,6 @@ use super::pending::PendingFile;
 use crate::error::{InputError, Result};
 
 /// A number that an `.npy` file can hold.
-///
-/// ```
-/// use dirigent::run_dir::NpyNumber;
-///
-/// fn bytes_of<T: NpyNumber>(numbers: &[T]) -> Vec<u8> {
-///     let mut bytes = Vec::new();
-///     numbers.iter().for_each(|number| number.put(&mut bytes));
-///     bytes
-/// }
-///
-/// assert_eq!((<i32 as NpyNumber>::DESCR, bytes_of(&[1, 2])), ("<i4", vec![1, 0, 0, 0, 2, 0, 0, 0]));
-/// ```
 pub trait NpyNumber: Copy {
     /// NumPy's name of the type.
     const DESCR: &'static str;
@@ -55,23 +43,6 @@ impl NpyNumber for f64 {
 }
 
 /// An `.npy` file that is being written.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::run_dir::NpyWriter;
-///
-/// // three rows of two columns
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("rows.npy");
-/// let mut file = NpyWriter::<f32>::create(&path, &[3, 2])?;
-/// for row in [[0.0, 0.1], [0.2, 0.0], [9.0, 9.1]] {
-///     file.write(row)?;
-/// }
-/// assert!(!path.exists(), "it has its name once it is whole");
-/// file.finish()?;
-/// assert_eq!(DataSet::open(&[path], &Selection::default())?.n_rows(), 3);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct NpyWriter<T> {
     file: PendingFile,
@@ -164,17 +135,6 @@ impl NpyWriter<i32> {
 }
 
 /// Writes a labelling.
-///
-/// ```
-/// use dirigent::io::read_labels;
-/// use dirigent::run_dir::write_labels;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("labels.npy");
-/// write_labels(&path, &[0, 0, 1])?;
-/// assert_eq!(read_labels(&path)?.labels, [0, 0, 1]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn write_labels(path: &Path, labels: &[u32]) -> Result<()> {
     let mut file = NpyWriter::create(path, &[labels.len()])?;
     file.write_labels(labels)?;

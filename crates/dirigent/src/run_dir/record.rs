@@ -1,51 +1,19 @@
 //! What `run.json` holds.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fit::{DataOptions, FitOptions};
 use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
 use crate::method::chains::Diagnostics;
-use crate::model::Model;
+use crate::model::{Choice, Model};
 use crate::posterior::draws::KPosterior;
 use crate::posterior::horizon::StoppedBecause;
 use crate::sweep::Kernel;
 use crate::transform::TransformRecord;
 
 /// `run.json`: what was asked, what was used, what came out.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::FitOptions;
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::Table;
-/// use dirigent::run_dir::{DataRecord, RunDir, RunRecord, Status};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// let data = DataSet::of_table("flowers", Table::from_f64(1, vec![0.0, 0.1, 9.0]));
-/// let (selection, model_options) = (Selection::default(), ModelOptions::default());
-/// let model = Model::resolve(&model_options, &Survey::of(&data.all_rows()))?;
-/// let record = RunRecord {
-///     status: Status::Running,
-///     error: None,
-///     command: Vec::new(),
-///     version: "0.1.0",
-///     kernel: Kernel::Portable,
-///     data: DataRecord::of(&data, &selection),
-///     model: &model,
-///     options: FitOptions::default(),
-///     posterior: None,
-///     summary: None,
-///     diagnostics: None,
-///     warnings: Vec::new(),
-/// };
-/// let folder = tempfile::tempdir()?;
-/// RunDir::create(folder.path(), false)?.write_record(&record)?;
-/// let text = std::fs::read_to_string(folder.path().join("run.json"))?;
-/// let json: serde_json::Value = serde_json::from_str(&text)?;
-/// assert_eq!((json["status"].as_str(), json["data"]["n_rows"].as_u64()), (Some("running"), Some(3)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Serialize)]
 pub struct RunRecord<'a> {
     /// Whether the run has ended, and how.
@@ -60,6 +28,14 @@ pub struct RunRecord<'a> {
     pub kernel: Kernel,
     /// The rows.
     pub data: DataRecord<'a>,
+    /// The family, as options call it.
+    pub family: &'static str,
+    /// The covariance of a Gaussian one, likewise.
+    pub covariance: Option<&'static str>,
+    /// The parameters of the prior, likewise; means over columns that differ.
+    pub prior: BTreeMap<&'static str, f64>,
+    /// What was chosen from the data, and why.
+    pub choices: &'a [Choice],
     /// The model, every prior resolved.
     pub model: &'a Model,
     /// What was asked for.
@@ -75,22 +51,6 @@ pub struct RunRecord<'a> {
 }
 
 /// What the draws say.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::rows::Cells;
-/// use dirigent::run_dir::PosteriorRecord;
-///
-/// // two draws of three rows, and the labels that are to stand for them
-/// let draws = Partitions::new(3, Cells::Owned(vec![0, 0, 1, 0, 0, 1]))?;
-/// let record = PosteriorRecord {
-///     n_draws: draws.n_draws(),
-///     k: draws.k_posterior(),
-///     expected_vi_labels: draws.expected_vi(&[1, 1, 0]),
-/// };
-/// assert_eq!((record.k.mode, record.expected_vi_labels), (2, 0.0));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PosteriorRecord {
     /// The number of draws.
@@ -102,14 +62,6 @@ pub struct PosteriorRecord {
 }
 
 /// How far a run has come.
-///
-/// ```
-/// use dirigent::run_dir::Status;
-///
-/// // as `run.json` has it
-/// assert_eq!(serde_json::to_string(&Status::Finished)?, r#""finished""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -124,23 +76,6 @@ pub enum Status {
 }
 
 /// The rows of a run, and where they came from.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::run_dir::DataRecord;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("people.csv");
-/// std::fs::write(&path, "height,colour\n1.91,red\n1.75,blue\n")?;
-/// let selection = Selection::default();
-/// let data = DataSet::open(&[path], &selection)?;
-/// let record = DataRecord::of(&data, &selection);
-/// assert_eq!((record.name, record.n_rows), ("people", 2));
-/// // what a model file must remember of the columns
-/// let columns = record.fitted_columns();
-/// assert_eq!(columns.levels[1].as_deref(), Some(&["red".to_owned(), "blue".to_owned()][..]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Serialize)]
 pub struct DataRecord<'a> {
     /// The name of the set.
@@ -172,17 +107,6 @@ pub struct DataRecord<'a> {
 }
 
 /// The columns that were asked for.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::rows::Table;
-/// use dirigent::run_dir::DataRecord;
-///
-/// let data = DataSet::of_table("flowers", Table::from_f64(1, vec![0.0, 9.0]));
-/// let selection = Selection { exclude: vec!["id".to_owned()], ..Selection::default() };
-/// let record = DataRecord::of(&data, &selection).selection;
-/// assert_eq!((record.columns, record.exclude), (None, &["id".to_owned()][..]));
-/// ```
 #[derive(Debug, Serialize)]
 pub struct SelectionRecord<'a> {
     /// Only these; null is all.
@@ -247,7 +171,7 @@ impl DataRecord<'_> {
 /// Which partition stands for the chain, in `labels.npy`.
 ///
 /// ```
-/// use dirigent::run_dir::Point;
+/// use dirigent::Point;
 ///
 /// assert_eq!(Point::default(), Point::Argmax);
 /// assert_eq!(serde_json::to_string(&Point::Vi)?, r#""vi""#);
@@ -255,6 +179,7 @@ impl DataRecord<'_> {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Point {
     /// The most probable component of each row under the final model.
     #[default]
@@ -268,32 +193,6 @@ pub enum Point {
 }
 
 /// What came out of a run.
-///
-/// ```
-/// use dirigent::metrics;
-/// use dirigent::posterior::horizon::StoppedBecause;
-/// use dirigent::run_dir::Summary;
-///
-/// let agreement = metrics::compare(&[0, 0, 1, 1], &[1, 1, 0, 0]);
-/// let summary = Summary {
-///     k: 2,
-///     n_clusters: 2,
-///     log_joint: -21.5,
-///     log_joint_truth: Some(-21.5),
-///     vi: Some(agreement.vi),
-///     vi_labels: Some(agreement.vi),
-///     ari_labels: Some(agreement.ari),
-///     nmi_labels: Some(agreement.nmi),
-///     alpha: 0.8,
-///     cycles: 40,
-///     stopped_because: StoppedBecause::Stationary,
-///     n_draws: None,
-///     seconds: 0.2,
-///     bytes: 0,
-///     messages: 0,
-/// };
-/// assert_eq!((summary.vi_labels, summary.ari_labels), (Some(0.0), Some(1.0)));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The components of the last state.

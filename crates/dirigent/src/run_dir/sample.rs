@@ -14,16 +14,6 @@ const SAMPLE: &str = "sample.npz";
 const MOST_CELLS: usize = 1 << 20;
 
 /// A sample of rows.
-///
-/// ```
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::run_dir::RowSample;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, (0..1000).map(f64::from).collect()));
-/// let sample = RowSample::draw(&rows, 10, 0);
-/// // one from each hundred
-/// assert_eq!(sample.numbers.iter().map(|number| number / 100).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
-/// ```
 #[derive(Debug)]
 pub struct RowSample {
     /// Their numbers in the input, from 0, rising.

@@ -12,29 +12,6 @@ use crate::rows::Row;
 use crate::stats::Stats;
 
 /// What a sampler is told of the halves of a slot.
-///
-/// ```
-/// use dirigent::halves::{Cut, Half};
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{LocalHalves, reference_sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-2.0, -1.0, 1.0, 2.0]));
-/// let options = ModelOptions { noise_sd: Some(5.0), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut sampler = reference_sampler(&model, rows);
-/// sampler.load(&[model.conjugate().empty_stats()]);
-/// sampler.set_labels(vec![0; 4]);
-/// sampler.load(&sampler.contributions());
-///
-/// // in the first sweep of a generation rows are put where the cut says
-/// sampler.load_halves(vec![LocalHalves::Fresh(Cut::Plane { direction: vec![1.0], threshold: 0.0 })]);
-/// sampler.sweep(1e-9, &mut Seed::new(0).stream(Role::Sweep, 0, 0));
-/// assert_eq!(sampler.halves(), [Half::Left, Half::Left, Half::Right, Half::Right].map(Some));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum LocalHalves {
     /// There are none.

@@ -18,7 +18,7 @@ pub(crate) const LANES: usize = 16;
 /// The instruction sets there is code for.
 ///
 /// ```
-/// use dirigent::sweep::Kernel;
+/// use dirigent::Kernel;
 ///
 /// assert!(Kernel::best().is_available());
 /// assert_eq!(Kernel::choose("portable")?, Kernel::Portable);
@@ -28,6 +28,7 @@ pub(crate) const LANES: usize = 16;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Kernel {
     /// What every processor of the architecture has.
     Portable,

@@ -82,24 +82,6 @@ use by_columns;
 pub const UNASSIGNED: u32 = u32::MAX;
 
 /// What a sweep did; the algorithm never reads it back.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, SweepInfo, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 50.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(50.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// // the first sweep seats rows that are nowhere yet
-/// let mut sampler = sampler(&model, rows, Kernel::best());
-/// sampler.load(&[]);
-/// let info = sampler.sweep(1e-6, &mut Seed::new(0).stream(Role::Sweep, 0, 0));
-/// assert_eq!(info, SweepInfo { moved: 3, births: 2 });
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepInfo {
     /// Rows that changed their component.
@@ -109,24 +91,6 @@ pub struct SweepInfo {
 }
 
 /// The most probable component of a row.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::stats::{Stats, Sums};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-9.0, 0.0, 9.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(9.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// // a component about -9 and one about 9, of ten rows each
-/// let component = |mean: f64| Stats { count: 10, sums: Sums::Dense([10.0 * mean].into()) };
-/// let assigned = sampler(&model, rows, Kernel::best()).assign(&[component(-9.0), component(9.0)]);
-/// assert_eq!([assigned[0].label, assigned[2].label], [0, 1]);
-/// assert!(assigned[0].certainty > 0.99 && assigned[1].certainty < 0.51, "the middle is undecided");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assignment {
     /// The component.
@@ -136,30 +100,6 @@ pub struct Assignment {
 }
 
 /// A shard with its labels and the local version of the components. Labels are slots of the local version.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, Sampler, sampler};
-///
-/// /// A cycle of a single worker: its rows are all there are.
-/// fn cycle(sampler: &mut dyn Sampler, number: u64) {
-///     let components = sampler.contributions();
-///     sampler.load(&components);
-///     sampler.sweep(0.1, &mut Seed::new(0).stream(Role::Sweep, 0, number));
-/// }
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 50.0, 50.1]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(50.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut sampler = sampler(&model, rows, Kernel::best());
-/// (0..5).for_each(|number| cycle(sampler.as_mut(), number));
-/// assert_ne!(sampler.labels()[0], sampler.labels()[2]);
-/// assert_eq!(sampler.contributions().iter().map(|stats| stats.count).sum::<i64>(), 4);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub trait Sampler: Send {
     /// The component of each row, or [`UNASSIGNED`].
     fn labels(&self) -> &[u32];
@@ -218,25 +158,6 @@ pub trait Sampler: Send {
 }
 
 /// The fast sampler of a model over a shard.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, UNASSIGNED, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 50.0, 0.1]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(50.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut sampler = sampler(&model, rows, Kernel::best());
-/// assert_eq!(sampler.labels(), [UNASSIGNED; 3]);
-///
-/// sampler.load(&[]);
-/// sampler.sweep(1e-6, &mut Seed::new(0).stream(Role::Sweep, 0, 0));
-/// assert_eq!(sampler.labels(), [0, 1, 0]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> {
     match model {
         Model::GaussianFixed(family) => {
@@ -252,29 +173,6 @@ pub fn sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sampler> 
 }
 
 /// The slow twin of [`sampler`].
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, reference_sampler, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.4, 9.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(9.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut slow = reference_sampler(&model, rows.clone());
-/// slow.load(&vec![model.conjugate().empty_stats(); 2]);
-/// slow.set_labels(vec![0, 0, 1]);
-/// let components = slow.contributions();
-///
-/// // both say the same of every row
-/// let mut fast = sampler(&model, rows, Kernel::best());
-/// for (slow, fast) in slow.assign(&components).iter().zip(fast.assign(&components)) {
-///     assert_eq!(slow.label, fast.label);
-///     assert!((slow.certainty - fast.certainty).abs() < 1e-4);
-/// }
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn reference_sampler(model: &Model, shard: Shard) -> Box<dyn Sampler> {
     with_family!(model, family => Box::new(reference::Reference::new(family.clone(), shard)))
 }

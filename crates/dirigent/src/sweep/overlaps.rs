@@ -35,29 +35,6 @@ const MOST_ROWS: u32 = 4;
 const FEW_VECTORS: usize = 8;
 
 /// Sums over the rows of the last sweep.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::stats::{Stats, Sums};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, sampler};
-///
-/// // a row in the middle of two components of a million rows each
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(9.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let component = |mean: f64| Stats { count: 1_000_000, sums: Sums::Dense([1e6 * mean].into()) };
-/// let mut sampler = sampler(&model, rows, Kernel::best());
-/// sampler.count_overlaps(true);
-/// sampler.load(&[component(-2.0), component(2.0)]);
-/// sampler.sweep(1e-9, &mut Seed::new(0).stream(Role::Sweep, 0, 0));
-/// let (a, b, log_share) = sampler.overlaps().pairs()[0];
-/// assert_eq!((a, b), (0, 1));
-/// assert!((log_share - 0.5f64.ln()).abs() < 1e-3);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlaps {
     is_on: bool,

@@ -10,27 +10,6 @@ use crate::family::Conjugate as _;
 use crate::rows::Row;
 
 /// What a model says of one row.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::stats::{Stats, Sums};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 500.0]));
-/// let options =
-///     ModelOptions { noise_sd: Some(1.0), mean_sd: Some(9.0), prior_mean: Some(0.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut sampler = sampler(&model, rows.clone(), Kernel::best());
-/// // a component of ten rows about 0; sums are taken about the mean of the data, which is 250
-/// sampler.load(&[Stats { count: 10, sums: Sums::Dense([-2500.0].into()) }]);
-/// let [near, far] = sampler.predict(&rows, 1.0, None)[..] else { panic!("two rows") };
-/// assert!(near.p_new < 0.1 && far.p_new > 0.9);
-/// assert!(near.log_density > far.log_density);
-/// assert_eq!(far.label, 0, "the best of those there are");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     /// The most probable component among those there are.

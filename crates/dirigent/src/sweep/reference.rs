@@ -13,21 +13,6 @@ use crate::special::log_sum_exp;
 use crate::stats::Stats;
 
 /// The reference sampler of a family.
-///
-/// ```
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::Sampler;
-/// use dirigent::sweep::reference::Reference;
-///
-/// // any family will do, one of your own too
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 50.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 50.0, 0.1]));
-/// let mut sampler = Reference::new(family, rows);
-/// sampler.sweep(1e-6, &mut Seed::new(0).stream(Role::Sweep, 0, 0));
-/// assert_eq!(sampler.labels(), [0, 1, 0]);
-/// ```
 #[derive(Debug)]
 pub struct Reference<F> {
     family: F,
@@ -164,20 +149,6 @@ fn log_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats) -> f64 {
 }
 
 /// The statistics of a shard's rows by label, in row order; sparse where they are counts, as they travel.
-///
-/// ```
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::UNASSIGNED;
-/// use dirigent::sweep::reference::contributions;
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 9.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let rows = Shard::of_table(Table::from_f64(1, vec![1.0, 8.0, 2.0, 5.0]));
-/// // the last row is nowhere yet
-/// let stats = contributions(&family, &rows, &[0, 1, 0, UNASSIGNED], 2);
-/// assert_eq!((stats[0].count, stats[0].dense()), (2, &[3.0][..]));
-/// assert_eq!((stats[1].count, stats[1].dense()), (1, &[8.0][..]));
-/// ```
 pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slots: usize) -> Vec<Stats> {
     if family.has_counts() {
         return sparse_sums(family, shard, labels.iter().map(|&label| label as usize), n_slots);

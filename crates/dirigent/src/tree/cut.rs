@@ -7,7 +7,7 @@ use super::Tree;
 /// Which cluster each component is in.
 ///
 /// ```
-/// use dirigent::tree::Cut;
+/// use dirigent::Cut;
 ///
 /// // three components of 10, 30 and 5 rows; the first and the last are one cluster
 /// let cut = Cut::new(vec![1, 0, 1], &[10, 30, 5]);

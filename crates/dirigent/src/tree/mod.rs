@@ -27,27 +27,6 @@ use crate::stats::Stats;
 use crate::sweep::Kernel;
 
 /// A binary tree over the components of a fit. Components are its leaves, 0 to K − 1; merge i makes the node K + i.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::{Kernel, reference_sampler};
-/// use dirigent::tree::Tree;
-///
-/// // six numbers in three components, two of which overlap
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.5, 1.0, 1.5, 9.0, 9.5]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut labelled = reference_sampler(&model, rows.clone());
-/// labelled.load(&vec![model.conjugate().empty_stats(); 3]);
-/// labelled.set_labels(vec![0, 0, 1, 1, 2, 2]);
-///
-/// let tree = Tree::build(&model, &labelled.contributions(), &[rows], Kernel::best(), 1);
-/// assert_eq!(tree.cut(2, 0.0).clusters(), [0, 0, 1]);
-/// assert_eq!(tree.components().n_clusters(), 3);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
     /// The temperature of the memberships.

@@ -5,13 +5,11 @@ pub mod tiny;
 
 use std::collections::HashMap;
 
-use dirigent::Result;
-use dirigent::family::{OwnedRow, table_of_rows};
-use dirigent::method::cgs::{Observer, log_joint_of_labels};
-use dirigent::model::{Model, ModelOptions};
-use dirigent::rows::Shard;
-use dirigent::special::{log_gamma, log_sum_exp};
-use dirigent::trace::CycleInfo;
+use dirigent::internals::family::table_of_rows;
+use dirigent::internals::method::cgs::log_joint_of_labels;
+use dirigent::internals::rows::Shard;
+use dirigent::internals::special::{log_gamma, log_sum_exp};
+use dirigent::{CycleInfo, Model, ModelOptions, Observer, OwnedRow, Result};
 
 /// Keeps every draw.
 #[derive(Default)]

@@ -1,17 +1,13 @@
 //! Rows, watchers and random schedules for the nodes of methods in rounds.
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
-use dirigent::Result;
-use dirigent::consolidate::ShardId;
-use dirigent::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation};
-use dirigent::message::Plan;
-use dirigent::method::cgs::Observer;
-use dirigent::node::RoundsCoordinatorOptions;
-use dirigent::rng::Stream;
-use dirigent::rows::{CountTable, Shard, Table, worker_rows};
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
-use dirigent::trace::CycleInfo;
+use dirigent::internals::consolidate::ShardId;
+use dirigent::internals::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation};
+use dirigent::internals::message::Plan;
+use dirigent::internals::node::RoundsCoordinatorOptions;
+use dirigent::internals::rows::{CountTable, Shard, Table, worker_rows};
+use dirigent::internals::survey::Survey;
+use dirigent::{CycleInfo, Kernel, Observer, Result, Stream};
 
 /// Cycle, log-joint, K and α of every cycle.
 #[derive(Debug, Default, PartialEq)]

@@ -1,10 +1,10 @@
 //! Sets of a few rows, one of each family.
 
-use dirigent::family::{
-    Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, OwnedRow, VonMisesFisher,
+use dirigent::internals::family::{
+    Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher,
 };
-use dirigent::model::Model;
-use dirigent::rows::Shard;
+use dirigent::internals::rows::Shard;
+use dirigent::{Model, OwnedRow};
 
 use super::shard_of;
 

@@ -1,12 +1,10 @@
 //! A consolidation of one's own: every birth goes where it fits best, if that is better than to stay apart.
 
-use dirigent::consolidate::progressive::ConsolidateInfo;
-use dirigent::consolidate::{MergeRatio, PieceKey, PieceName, Pool, Weighed};
-use dirigent::family::{Conjugate, Family};
-use dirigent::model::{Model, ModelOptions};
-use dirigent::rows::{Shard, Table};
-use dirigent::stats::Stats;
-use dirigent::survey::Survey;
+use dirigent::internals::consolidate::progressive::ConsolidateInfo;
+use dirigent::internals::consolidate::{MergeRatio, PieceKey, PieceName, Pool, Weighed};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::survey::Survey;
+use dirigent::{Conjugate, Family, Model, ModelOptions, Stats};
 
 // begin: consolidation
 /// Takes births into a settled pool, in the given order: like Algorithm 1, but without a draw.

@@ -7,17 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use dirigent::engine::remote::{Delivery, Host, Remote, RowSource, Transport};
-use dirigent::method::cgs::Observer;
-use dirigent::method::distributed::{self, DistributedOptions, Engine};
-use dirigent::model::ModelOptions;
-use dirigent::node::{Address, Coordinator, CoordinatorOptions, CycleReport, Event, Node, Outbox, Worker};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::{Shard, Table, worker_rows};
-use dirigent::sweep::Kernel;
-use dirigent::trace::CycleInfo;
-use dirigent::{Error, Result};
+use dirigent::internals::engine::remote::{Delivery, Host, Remote, RowSource};
+use dirigent::internals::method::distributed::{self, DistributedOptions, Engine};
+use dirigent::internals::node::{Address, Coordinator, CoordinatorOptions, CycleReport, Event, Node, Outbox, Worker};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table, worker_rows};
+use dirigent::{CycleInfo, Error, Kernel, ModelOptions, Observer, Result, Transport};
 
 // begin: engine
 /// Runs the nodes to their end, event by event, and returns what the coordinator reported. A frame is only carried: what is in it is the nodes' business.

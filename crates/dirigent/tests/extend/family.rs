@@ -1,13 +1,13 @@
 //! A family of one's own: waiting times, exponential with a gamma prior on the rate.
 
-use dirigent::consolidate::{Weighed, log_merge_ratio};
-use dirigent::family::{Conjugate, Family, OwnedRow, log_joint};
-use dirigent::rng::{Role, Seed, Stream};
-use dirigent::rows::{Row, Shard, Table};
-use dirigent::special::log_gamma;
-use dirigent::stats::{Stats, Sums};
-use dirigent::sweep::reference::Reference;
-use dirigent::sweep::{Sampler, UNASSIGNED};
+use dirigent::internals::consolidate::{Weighed, log_merge_ratio};
+use dirigent::internals::family::log_joint;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::special::log_gamma;
+use dirigent::internals::sweep::reference::Reference;
+use dirigent::internals::sweep::{Sampler, UNASSIGNED};
+use dirigent::{Conjugate, Family, OwnedRow, Row, Stats, Stream, Sums};
 
 // begin: family
 /// Waiting times: x ~ Exp(rate), rate ~ Gamma(shape, scale): `shape` waits of `total / shape` each are what the prior has seen.
@@ -165,7 +165,7 @@ fn short_and_long_waits_are_told_apart() {
     let shard = waits(&[0.01, 100.0], 400);
     let labels = sweep(&PRIOR, &shard, 0.1, 50).pop().expect("there were sweeps");
     let truth: Vec<u32> = (0..400).map(|row| row % 2).collect();
-    let agreement = dirigent::metrics::compare(&labels, &truth);
+    let agreement = dirigent::internals::metrics::compare(&labels, &truth);
     assert!(agreement.nmi > 0.9, "{agreement:?}");
     let mut components = vec![PRIOR.empty_stats(); labels.iter().max().map_or(0, |&last| last as usize + 1)];
     shard.rows().zip(&labels).for_each(|(row, &label)| PRIOR.add_row(row, &mut components[label as usize]));

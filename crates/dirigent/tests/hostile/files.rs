@@ -5,18 +5,17 @@ use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
-use dirigent::checkpoint::Stage;
-use dirigent::checkpoint::folder::Folder;
-use dirigent::io::{DataSet, Selection, Spill, Storage, read_labels};
-use dirigent::node::{
+use dirigent::internals::checkpoint::Stage;
+use dirigent::internals::checkpoint::folder::Folder;
+use dirigent::internals::io::{DataSet, Selection, Storage, read_labels};
+use dirigent::internals::node::{
     Coordinator, CoordinatorOptions, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker, SubcWorker, Worker,
 };
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rows::{Row, Shard, Table};
-use dirigent::run_dir::FittedModel;
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
-use dirigent::{Error, Result};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::run_dir::FittedModel;
+use dirigent::internals::survey::Survey;
+use dirigent::{Error, Kernel, Result, Row, Spill};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 

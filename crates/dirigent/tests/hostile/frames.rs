@@ -1,8 +1,8 @@
 //! Decoders of frames. Their checksums are put right, else nothing but them would be tried.
 
-use dirigent::message::av::{AvPush, AvReply, Parcel};
-use dirigent::message::codec::{Message, decode, encode};
-use dirigent::node::Frame;
+use dirigent::internals::message::av::{AvPush, AvReply, Parcel};
+use dirigent::internals::message::codec::{Message, decode, encode};
+use dirigent::internals::node::Frame;
 
 /// The header of a frame.
 pub const HEADER: usize = 24;

@@ -3,16 +3,14 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use dirigent::Error;
-use dirigent::consolidate::ShardId;
-use dirigent::model::{Covariance, ModelOptions};
-use dirigent::node::conservation::Witness;
-use dirigent::node::{
+use dirigent::internals::consolidate::ShardId;
+use dirigent::internals::node::conservation::Witness;
+use dirigent::internals::node::{
     Address, AvCoordinator, AvWorker, AvWorkerOptions, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox,
-    RoundsCoordinatorOptions, Schedule, SliceCoordinator, SliceWorker, SubcCoordinator, SubcWorker, Worker,
+    RoundsCoordinatorOptions, SliceCoordinator, SliceWorker, SubcCoordinator, SubcWorker, Worker,
 };
-use dirigent::rows::{CountTable, Shard, Table};
-use dirigent::sweep::Kernel;
+use dirigent::internals::rows::{CountTable, Shard, Table};
+use dirigent::{Covariance, Error, Kernel, ModelOptions, Schedule};
 
 use super::files::{coordinator_options, slice_options};
 use super::frames::{HEADER, sealed};

@@ -3,26 +3,24 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dirigent::checkpoint::folder::{Checkpoint, Files};
-use dirigent::checkpoint::{ChainState, NodesState, Stage};
-use dirigent::consolidate::{ComponentId, PieceName};
-use dirigent::halves::{Half, Halves, Part};
-use dirigent::message::av::{AvPush, AvReply, AvSwept, Clusters, Parcel, ShownRows};
-use dirigent::message::codec::{Message, encode};
-use dirigent::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
-use dirigent::message::slice_move::{Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides};
-use dirigent::message::subc::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
-use dirigent::message::{
+use dirigent::internals::checkpoint::folder::{Checkpoint, Files};
+use dirigent::internals::checkpoint::{ChainState, NodesState, Stage};
+use dirigent::internals::consolidate::{ComponentId, PieceName};
+use dirigent::internals::halves::{Half, Halves, Part};
+use dirigent::internals::message::av::{AvPush, AvReply, AvSwept, Clusters, Parcel, ShownRows};
+use dirigent::internals::message::codec::{Message, encode};
+use dirigent::internals::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
+use dirigent::internals::message::slice_move::{Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides};
+use dirigent::internals::message::subc::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
+use dirigent::internals::message::{
     Hello, Joining, Moved, Overlap, Plan, Push, Reply, RowList, ShownLabels, Snapshot, Stamp, Told,
 };
-use dirigent::model::{Model, ModelOptions};
-use dirigent::node::{Joins, Node as _};
-use dirigent::posterior::horizon::{Cycles, Horizon};
-use dirigent::rows::{Row, Shard, Table};
-use dirigent::stats::{Stats, Sums};
-use dirigent::survey::Survey;
-use dirigent::sweep::Kernel;
-use dirigent::sweep::slice::DrawnComponents;
+use dirigent::internals::node::Node as _;
+use dirigent::internals::posterior::horizon::{Cycles, Horizon};
+use dirigent::internals::rows::{Shard, Table};
+use dirigent::internals::survey::Survey;
+use dirigent::internals::sweep::slice::DrawnComponents;
+use dirigent::{Joins, Kernel, Model, ModelOptions, Row, Stats, Sums};
 
 use super::{BORDER, frames, nodes};
 

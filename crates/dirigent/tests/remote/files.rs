@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use dirigent::engine::remote::{FileRows, Remote, RowSource};
-use dirigent::io::{DataSet, FittedColumns, Selection};
-use dirigent::method::distributed::Engine;
-use dirigent::model::Model;
-use dirigent::node::Schedule;
-use dirigent::rows::{Row, Shard, worker_rows};
-use dirigent::survey::Survey;
+use dirigent::internals::engine::remote::{FileRows, Remote, RowSource};
+use dirigent::internals::io::{DataSet, FittedColumns, Selection};
+use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::rows::{Shard, worker_rows};
+use dirigent::internals::survey::Survey;
+use dirigent::{Model, Row, Schedule};
 
 use super::transports::Loopback;
 use super::{Log, ROWS, WORKERS, consolidated, fit, model, table};
@@ -78,7 +77,7 @@ fn what_a_host_cannot_read_ends_the_run_with_its_place_and_the_file() {
     let error_after = |spoil: &dyn Fn()| {
         let options = consolidated(Schedule::Sync, true, None, engine(sources(&paths)));
         spoil();
-        let error = dirigent::method::run(&rows, &model, &options, None, &mut Log::default());
+        let error = dirigent::internals::method::run(&rows, &model, &options, None, &mut Log::default());
         files(folder.path());
         error.unwrap_err().to_string()
     };

@@ -1,12 +1,11 @@
 //! Runs that go on from a checkpoint, elsewhere or with other workers.
 
-use dirigent::method::MethodOptions;
-use dirigent::method::cgs::Draws;
-use dirigent::method::distributed::{DistributedOptions, DrawsFrom, Engine};
-use dirigent::model::Model;
-use dirigent::node::Schedule;
-use dirigent::rows::Shard;
-use dirigent::survey::Survey;
+use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::cgs::Draws;
+use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::rows::Shard;
+use dirigent::internals::survey::Survey;
+use dirigent::{DrawsFrom, Model, Schedule};
 
 use super::transports::Loopback;
 use super::{Log, ROWS, WORKERS, consolidated, fit, model, on_workers, remote, table};
@@ -60,7 +59,7 @@ fn a_run_that_keeps_states_goes_on_with_the_workers_it_had() {
         let mut log = Log { keeps_after: Some(keeps_after), ..Log::default() };
         fit(&options(WORKERS), &mut log);
         let mut again = Log { saved: log.kept, ..Log::default() };
-        dirigent::method::run(&rows, &model, &options(3), None, &mut again).map(|_| again.n_draws)
+        dirigent::internals::method::run(&rows, &model, &options(3), None, &mut again).map(|_| again.n_draws)
     };
     // the cycles before the exact sampler keep nothing
     assert_eq!(goes_on(DrawsFrom::Exact, 4).unwrap(), 3);

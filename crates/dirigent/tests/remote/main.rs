@@ -7,22 +7,20 @@ mod transports;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use dirigent::Result;
-use dirigent::checkpoint::Saved;
-use dirigent::engine::RunTotals;
-use dirigent::engine::remote::{Host, Remote, RowSource};
-use dirigent::method::MethodOptions;
-use dirigent::method::av::AvOptions;
-use dirigent::method::cgs::{Draws, Observer, Outcome};
-use dirigent::method::distributed::{DistributedOptions, Engine};
-use dirigent::method::rounds::RoundsOptions;
-use dirigent::model::{Alpha, Model, ModelOptions};
-use dirigent::node::{CoordinatorOptions, RoundsCoordinatorOptions, Schedule};
-use dirigent::posterior::horizon::Cycles;
-use dirigent::rng::{Role, Seed};
-use dirigent::rows::{Shard, Table, worker_rows};
-use dirigent::survey::Survey;
-use dirigent::trace::CycleInfo;
+use dirigent::internals::checkpoint::Saved;
+use dirigent::internals::engine::RunTotals;
+use dirigent::internals::engine::remote::{Host, Remote, RowSource};
+use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::av::AvOptions;
+use dirigent::internals::method::cgs::{Draws, Outcome};
+use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::node::{CoordinatorOptions, RoundsCoordinatorOptions};
+use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::rng::{Role, Seed};
+use dirigent::internals::rows::{Shard, Table, worker_rows};
+use dirigent::internals::survey::Survey;
+use dirigent::{Alpha, CycleInfo, Model, ModelOptions, Observer, Result, Schedule};
 
 use self::transports::{Loopback, Spoiling};
 
@@ -125,7 +123,7 @@ fn remote(transport: Loopback, labels: Option<&Path>) -> Engine {
 fn fit(options: &MethodOptions, log: &mut Log) -> (Outcome, RunTotals) {
     let rows = Shard::of_table(table());
     let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
-    let (outcome, totals) = dirigent::method::run(&rows, &model, options, None, log).unwrap();
+    let (outcome, totals) = dirigent::internals::method::run(&rows, &model, options, None, log).unwrap();
     (outcome, totals.unwrap())
 }
 
@@ -182,7 +180,8 @@ fn a_method_whose_rows_are_gone_with_a_host_says_so() {
     let options = MethodOptions::Av(AvOptions { rounds: in_rounds(remote(transport, None)), merges: false });
     let rows = Shard::of_table(table());
     let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
-    let error = dirigent::method::run(&rows, &model, &options, None, &mut Log::default()).unwrap_err().to_string();
+    let error =
+        dirigent::internals::method::run(&rows, &model, &options, None, &mut Log::default()).unwrap_err().to_string();
     assert!(error.contains("worker 2 was lost") && error.contains("method av cannot go on"), "{error}");
 }
 
@@ -196,7 +195,7 @@ fn a_worker_that_says_nonsense_is_expelled_by_name_and_the_fit_goes_on() {
         let remote = Remote::new("spoiling", Arc::new(Mutex::new(transport)), sources.collect(), None);
         let options = consolidated(Schedule::Sync, true, None, Engine::Remote(remote));
         let mut log = Log::default();
-        (dirigent::method::run(&rows, &model, &options, None, &mut log), log.notices)
+        (dirigent::internals::method::run(&rows, &model, &options, None, &mut log), log.notices)
     };
     for after in [2, 3, 7] {
         let (outcome, notices) = spoiled(after, 1);

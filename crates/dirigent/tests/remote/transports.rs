@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dirigent::Result;
-use dirigent::engine::remote::{Delivery, Host, Transport};
+use dirigent::internals::engine::remote::{Delivery, Host};
+use dirigent::{Result, Transport};
 
 /// Hosts in this process. What they are asked they answer at once; what they answer waits in a queue.
 pub(crate) struct Loopback {

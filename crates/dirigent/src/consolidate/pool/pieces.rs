@@ -6,26 +6,9 @@ use crate::halves::Half;
 use crate::stats::Stats;
 
 /// The number of a shard, which is that of its worker.
-///
-/// ```
-/// use dirigent::consolidate::ShardId;
-/// use dirigent::node::Address;
-///
-/// let shard: ShardId = 3;
-/// assert_eq!(Address::Worker(shard).to_string(), "worker 3");
-/// ```
 pub type ShardId = u32;
 
 /// A component's identity: minted by the coordinator, never reused.
-///
-/// ```
-/// use dirigent::consolidate::Pool;
-///
-/// let mut pool = Pool::new(2);
-/// let (first, second) = (pool.mint(), pool.mint());
-/// assert_eq!((first.epoch, second.epoch), (2, 2));
-/// assert!(first < second);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ComponentId {
     /// Raised when a coordinator is rebuilt.
@@ -35,14 +18,6 @@ pub struct ComponentId {
 }
 
 /// A piece as its worker names it.
-///
-/// ```
-/// use dirigent::consolidate::{ComponentId, PieceName};
-///
-/// // what a worker was told of comes before what it opened itself
-/// let told = PieceName::Component(ComponentId { epoch: 0, number: 7 });
-/// assert!(told < PieceName::Birth(0));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PieceName {
     /// A component of the worker's last snapshot.
@@ -52,14 +27,6 @@ pub enum PieceName {
 }
 
 /// A piece in the ledger.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName};
-///
-/// // totals are added up in this order, whoever came first
-/// let [a, b] = [0, 1].map(|shard| PieceKey::whole(shard, PieceName::Birth(5)));
-/// assert!(a < b);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PieceKey {
     /// Whose rows.
@@ -78,18 +45,6 @@ impl PieceKey {
 }
 
 /// What the ledger knows of a piece.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let mut pool = Pool::new(0);
-/// let (key, owner) = (PieceKey::whole(0, PieceName::Birth(0)), pool.mint());
-/// pool.enter(key, Some(Stats { count: 5, sums: Sums::Dense([2.5].into()) }), owner);
-/// let piece = pool.piece(key).unwrap();
-/// assert_eq!((piece.owner, piece.half), (owner, None));
-/// assert_eq!(piece.stats.as_ref().unwrap().count, 5);
-/// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Piece {
     /// `None` for a piece without rows.
@@ -103,18 +58,6 @@ pub struct Piece {
 }
 
 /// How far a component has come in trying to split.
-///
-/// ```
-/// use dirigent::consolidate::{PieceKey, PieceName, Pool, Trial};
-/// use dirigent::stats::{Stats, Sums};
-///
-/// let mut pool = Pool::new(0).keeping_halves(true);
-/// let owner = pool.mint();
-/// let stats = Stats { count: 5, sums: Sums::Dense([2.5].into()) };
-/// pool.enter(PieceKey::whole(0, PieceName::Birth(0)), Some(stats), owner);
-/// // a new component begins to try at once
-/// assert_eq!(pool.trial(owner), Trial { is_on: true, ..Trial::default() });
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trial {
     /// Counts the halves it has had.

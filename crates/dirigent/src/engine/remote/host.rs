@@ -21,15 +21,6 @@ use crate::run_dir::write_file;
 const APART: Duration = Duration::from_secs(1);
 
 /// Where workers live. It may be asked from one thread and interrupted from another.
-///
-/// ```
-/// use dirigent::engine::remote::Host;
-///
-/// // whatever a request holds, there is an answer: a host does not fall over
-/// let host = Host::new("node-17");
-/// let answer = host.handle(b"no request at all", None);
-/// assert!(!answer.is_empty());
-/// ```
 pub struct Host {
     place: String,
     workers: Mutex<HashMap<ShardId, Seat>>,

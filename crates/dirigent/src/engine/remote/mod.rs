@@ -31,52 +31,6 @@ use crate::node::{Address, Event, Frame, Node, WorkerSpec};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What moves bytes between this process and the hosts of workers.
-///
-/// ```
-/// use std::sync::{Arc, Mutex};
-/// use std::time::Duration;
-///
-/// use dirigent::Result;
-/// use dirigent::consolidate::ShardId;
-/// use dirigent::engine::remote::{Delivery, Host, Remote, RowSource, Transport};
-/// use dirigent::method::distributed::{self, DistributedOptions, Engine};
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::CoordinatorOptions;
-/// use dirigent::rows::{Shard, Table};
-///
-/// /// The shortest way there is: the host is here, and answers at once.
-/// struct Inside {
-///     host: Host,
-///     answers: Vec<Delivery>,
-/// }
-///
-/// impl Transport for Inside {
-///     fn post(&mut self, worker: ShardId, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()> {
-///         let answer = self.host.handle(&request, shared.map(|bytes| &bytes[..]));
-///         self.answers.push(Delivery::Answer(worker, answer));
-///         Ok(())
-///     }
-///
-///     fn receive(&mut self, _wait: Duration) -> Result<Vec<Delivery>> {
-///         Ok(std::mem::take(&mut self.answers))
-///     }
-/// }
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
-/// let transport = Inside { host: Host::new("here"), answers: Vec::new() };
-/// let sources = vec![RowSource::here(&rows)];
-/// let remote = Remote::new("inside", Arc::new(Mutex::new(transport)), sources, None);
-/// let model = ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() };
-/// let options = DistributedOptions {
-///     coordinator: CoordinatorOptions { model, ..CoordinatorOptions::default() },
-///     engine: Engine::Remote(remote),
-///     ..DistributedOptions::default()
-/// };
-/// let (outcome, _) = distributed::run(&[rows], &options, None, &mut ())?;
-/// assert_eq!((outcome.labels[0], outcome.labels[3]), (outcome.labels[2], outcome.labels[5]));
-/// assert_ne!(outcome.labels[0], outcome.labels[3]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub trait Transport: Send {
     /// Takes a request to the host of a worker, without waiting for it. `shared` is the same for all workers that are sent the same in a row.
     fn post(&mut self, worker: ShardId, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()>;
@@ -89,18 +43,6 @@ pub trait Transport: Send {
 }
 
 /// Something that a transport brings.
-///
-/// ```
-/// use dirigent::engine::remote::Delivery;
-///
-/// // a machine has gone, and there is another one in its place
-/// let said = [Delivery::Lost(3, "no heartbeat".to_owned()), Delivery::Back(3, "node-17".to_owned())];
-/// let places = said.iter().filter_map(|delivery| match delivery {
-///     Delivery::Back(worker, place) => Some(format!("worker {worker} on {place}")),
-///     _ => None,
-/// });
-/// assert_eq!(places.collect::<Vec<_>>(), ["worker 3 on node-17"]);
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// What a host has answered.
@@ -112,35 +54,6 @@ pub enum Delivery {
 }
 
 /// Workers that a transport reaches; clones are the same workers.
-///
-/// ```
-/// use std::sync::{Arc, Mutex};
-/// use std::time::Duration;
-///
-/// use dirigent::Result;
-/// use dirigent::engine::remote::{Delivery, Remote, RowSource, Transport};
-/// use dirigent::rows::{Shard, Table};
-///
-/// /// Nobody is there: see [`Transport`] for one that has hosts.
-/// struct Nowhere;
-///
-/// impl Transport for Nowhere {
-///     fn post(&mut self, _worker: u32, _request: Vec<u8>, _shared: Option<&Arc<[u8]>>) -> Result<()> {
-///         Ok(())
-///     }
-///
-///     fn receive(&mut self, _wait: Duration) -> Result<Vec<Delivery>> {
-///         Ok(Vec::new())
-///     }
-/// }
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 9.0, 9.1]));
-/// // two workers, with two rows each
-/// let sources = [0..2, 2..4].map(|own| RowSource::here(&rows.part(own)));
-/// let remote = Remote::new("nowhere", Arc::new(Mutex::new(Nowhere)), sources.to_vec(), None);
-/// assert_eq!(remote.name(), "nowhere");
-/// assert_eq!(remote.clone(), remote, "clones are the same workers");
-/// ```
 #[derive(Clone)]
 pub struct Remote {
     name: &'static str,

@@ -13,15 +13,6 @@ use crate::rows::Shard;
 use crate::transform::Transform;
 
 /// The rows of a worker.
-///
-/// ```
-/// use dirigent::engine::remote::RowSource;
-/// use dirigent::rows::{Shard, Table};
-///
-/// // rows in memory travel with the first request
-/// let source = RowSource::here(&Shard::of_table(Table::from_f64(2, vec![0.0, 0.1, 9.0, 9.1])));
-/// assert!(matches!(source, RowSource::Here { n_columns: 2, is_counts: false, .. }));
-/// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum RowSource {
     /// In files.
@@ -38,28 +29,6 @@ pub enum RowSource {
 }
 
 /// A run of rows of files, and what is done to them before they are fitted.
-///
-/// ```
-/// use dirigent::engine::remote::FileRows;
-/// use dirigent::io::{FittedColumns, Selection};
-///
-/// let all = FileRows {
-///     files: vec![("a.npy".into(), 100), ("b.npy".into(), 100)],
-///     rows: 0..200,
-///     columns: FittedColumns {
-///         n_columns: 3,
-///         names: None,
-///         selection: Selection::default(),
-///         levels: Vec::new(),
-///         numbered_from_zero: false,
-///     },
-///     is_counts: false,
-///     transform: None,
-/// };
-/// // the last of four workers needs the second file alone
-/// let last = all.part(150..200);
-/// assert_eq!((last.files.len(), last.rows), (1, 50..100));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRows {
     /// The files that the rows are in, each with the number of rows it had when the run was planned.

@@ -6,23 +6,6 @@ use crate::consolidate::ShardId;
 use crate::error::{InputError, Result};
 
 /// A cluster, its network and what goes wrong in it. The default is a faultless data-centre network of 0.2 ms and 10 Gbit/s.
-///
-/// ```
-/// use dirigent::engine::simulated::Simulation;
-/// use dirigent::method::distributed::{DistributedOptions, Engine};
-/// use dirigent::node::CoordinatorOptions;
-///
-/// // worker 3 is five times as slow, and a message takes a hundredth of a second
-/// let cluster = Simulation { latency: 0.01, stragglers: vec![(3, 5.0)], ..Simulation::default() };
-/// cluster.check(8)?;
-/// let options = DistributedOptions {
-///     coordinator: CoordinatorOptions { n_workers: 8, ..CoordinatorOptions::default() },
-///     engine: Engine::Simulated(Box::new(cluster)),
-///     ..DistributedOptions::default()
-/// };
-/// assert_eq!(options.coordinator.n_workers, 8);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulation {
     /// Everything random here is derived from it.
@@ -80,16 +63,6 @@ impl Default for Simulation {
 }
 
 /// The death of a worker, and its return.
-///
-/// ```
-/// use dirigent::engine::simulated::{Crash, Simulation};
-///
-/// // worker 2 dies after the fifth cycle and is back after the eighth
-/// let crash = Crash { worker: 2, cycle: 5, back_after: Some(3) };
-/// let cluster = Simulation { crashes: vec![crash], ..Simulation::default() };
-/// assert!(cluster.check(4).is_ok());
-/// assert!(cluster.check(2).is_err(), "two workers are 0 and 1");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Crash {
     /// Who dies.
@@ -101,14 +74,6 @@ pub struct Crash {
 }
 
 /// A worker whose next word to the coordinator is noise.
-///
-/// ```
-/// use dirigent::engine::simulated::{Garbage, Simulation};
-///
-/// let noise = Garbage { worker: 0, cycle: 2, back_after: Some(1) };
-/// let cluster = Simulation { garbage: vec![noise], ..Simulation::default() };
-/// assert!(cluster.check(1).is_ok());
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Garbage {
     /// Who sends it.
@@ -120,32 +85,6 @@ pub struct Garbage {
 }
 
 /// How long an event takes on the virtual clock.
-///
-/// ```
-/// use dirigent::engine::simulated::{Cost, Simulation};
-/// use dirigent::method::distributed::{self, DistributedOptions, Engine};
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::CoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
-/// let seconds = || {
-///     let cost = Cost::PerRow { worker: 1e-6, coordinator: 1e-3 };
-///     let options = DistributedOptions {
-///         coordinator: CoordinatorOptions {
-///             model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///             cycles: Cycles::Fixed(4),
-///             ..CoordinatorOptions::default()
-///         },
-///         engine: Engine::Simulated(Box::new(Simulation { cost, ..Simulation::default() })),
-///         ..DistributedOptions::default()
-///     };
-///     let (_, totals) = distributed::run(&[rows.clone()], &options, None, &mut ()).unwrap();
-///     totals.virtual_seconds
-/// };
-/// assert_eq!(seconds(), seconds(), "to the last bit");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Cost {
     /// The processor time it takes here, for projections.
@@ -160,14 +99,6 @@ pub enum Cost {
 }
 
 /// When workers are asked for a checkpoint. Only those are asked that are going to need it.
-///
-/// ```
-/// use dirigent::engine::simulated::{Checkpoints, Simulation};
-///
-/// let every = |n| Simulation { checkpoints: Checkpoints::EveryEvents(n), ..Simulation::default() };
-/// assert!(every(3).check(4).is_ok());
-/// assert!(every(0).check(4).is_err());
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Checkpoints {
     /// After every report; a worker in the middle of an event: after that event. A crash comes first.

@@ -18,44 +18,6 @@ use crate::error::{Error, Result};
 use crate::node::{Event, Node};
 
 /// Runs the nodes to their end; worker `w` is `workers[w]`. At least one thread works, and never more than there are workers.
-///
-/// ```
-/// use dirigent::engine::threads;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::{Coordinator, CoordinatorOptions, Node, Worker};
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table, worker_rows};
-/// use dirigent::sweep::Kernel;
-/// # use dirigent::{Result, consolidate::ShardId, engine::Driver, node::Frame, trace::CycleInfo};
-/// # struct Lines(Vec<u64>);
-/// # impl Driver for Lines {
-/// #     fn on_report(&mut self, info: CycleInfo) -> Result<()> {
-/// #         self.0.push(info.cycle);
-/// #         Ok(())
-/// #     }
-/// #     fn on_frame(&mut self, _from: ShardId, _frame: Frame) -> Result<()> {
-/// #         Ok(())
-/// #     }
-/// # }
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
-/// let mut coordinator = Coordinator::new(CoordinatorOptions {
-///     n_workers: 2,
-///     model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///     cycles: Cycles::Fixed(4),
-///     ..CoordinatorOptions::default()
-/// });
-/// let worker = |id: u32| -> Box<dyn Node> {
-///     let own = rows.part(worker_rows(id as usize, 2, rows.n_rows()));
-///     Box::new(Worker::new(id, own, Kernel::best()))
-/// };
-/// // `driver` is whoever looks on
-/// # let mut driver = Lines(Vec::new());
-/// let totals = threads::run(&mut coordinator, (0..2).map(worker).collect(), 2, &mut driver)?;
-/// assert_eq!(driver.0, [1, 2, 3, 4]);
-/// assert_eq!(totals.workers.len(), 2);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn run(
     coordinator: &mut dyn Node,
     workers: Vec<Box<dyn Node>>,

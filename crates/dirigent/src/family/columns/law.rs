@@ -5,14 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::rng::Stream;
 
 /// The law of a column's cells within a component, with its prior.
-///
-/// ```
-/// use dirigent::family::ColumnLaw;
-///
-/// let counts = ColumnLaw::Poisson { shape: 1.0, rate: 1.0 };
-/// assert!(counts.accepts(3.0) && counts.accepts(f64::NAN), "a cell may be missing");
-/// assert!(!counts.accepts(2.5) && !counts.accepts(-1.0));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnLaw {

@@ -30,21 +30,6 @@ use crate::stats::{Stats, Sums};
 const WEIGHTS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
 /// A product of column laws.
-///
-/// ```
-/// use dirigent::family::{Column, ColumnLaw, Columns, ColumnsKind, Conjugate, Family};
-/// use dirigent::rows::Row;
-///
-/// let column = Column { law: ColumnLaw::Bernoulli { a: 1.0, b: 1.0 }, has_missing: true };
-/// let family = Columns { kind: ColumnsKind::Bernoulli, columns: vec![column; 2] };
-/// let mut stats = family.empty_stats();
-/// family.add_row(Row::F64(&[1.0, f64::NAN]), &mut stats);
-///
-/// // a one was seen in the first column, nothing in the second
-/// let probability = |row: [f64; 2]| family.log_predictive(Row::F64(&row), &stats).exp();
-/// assert!((probability([1.0, f64::NAN]) - 2.0 / 3.0).abs() < 1e-12);
-/// assert!((probability([f64::NAN, 1.0]) - 1.0 / 2.0).abs() < 1e-12);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
     /// What it is called.
@@ -54,20 +39,6 @@ pub struct Columns {
 }
 
 /// What a product of column laws is called.
-///
-/// ```
-/// use dirigent::family::ColumnsKind;
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-///
-/// let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 1.5, 1.0, 2.5, 1.0, 7.5]));
-/// let Model::Columns(family) = Model::resolve(&ModelOptions::default(), &Survey::of(&rows))? else {
-///     panic!("zeros and ones have a law of their own")
-/// };
-/// assert_eq!(family.kind, ColumnsKind::Mixed);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnsKind {
@@ -84,15 +55,6 @@ pub enum ColumnsKind {
 }
 
 /// One column.
-///
-/// ```
-/// use dirigent::family::{Column, ColumnLaw};
-///
-/// let law = ColumnLaw::Poisson { shape: 1.0, rate: 1.0 };
-/// let [whole, with_gaps] = [false, true].map(|has_missing| Column { law, has_missing });
-/// // how many cells are there is a number of its own
-/// assert_eq!(with_gaps.stats_len(), whole.stats_len() + 1);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// The law of its cells.

@@ -15,19 +15,6 @@ use crate::rows::Table;
 const NAME: &str = "X";
 
 /// Rows in memory: what one file would hold. Cheap to clone.
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use dirigent::io::{DataSet, MemoryRows, Selection};
-/// use dirigent::rows::Table;
-///
-/// let part = |cells: Vec<f64>| MemoryRows::Table(Arc::new(Table::from_f64(2, cells)));
-/// let parts = [part(vec![0.0, 1.0]), part(vec![2.0, 3.0, 4.0, f64::NAN])];
-/// let data = DataSet::of_memory(&parts, None, &Selection::default())?;
-/// assert_eq!((data.n_rows(), data.missing()), (3, vec![0, 1]));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone)]
 pub enum MemoryRows {
     /// Numbers or counts, row by row; NaN is a missing cell.
@@ -37,17 +24,6 @@ pub enum MemoryRows {
 }
 
 /// A column in memory.
-///
-/// ```
-/// use dirigent::io::{DataSet, MemoryColumn, MemoryRows, Selection};
-///
-/// let heights = MemoryColumn::Numbers(vec![1.91, 1.75, f64::NAN]);
-/// let colours = MemoryColumn::Text(["red", "blue", "red"].map(|colour| Some(colour.to_owned())).to_vec());
-/// let rows = MemoryRows::Columns([heights, colours].into());
-/// let data = DataSet::of_memory(&[rows], None, &Selection::default())?;
-/// assert_eq!(data.levels()[1].as_deref(), Some(&["red".to_owned(), "blue".to_owned()][..]));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug)]
 pub enum MemoryColumn {
     /// Numbers; NaN is a missing cell.

@@ -12,12 +12,14 @@ use crate::io::columns::{ColumnKind, Columns};
 use crate::io::grid::Grid;
 use crate::io::labels::TruthBuilder;
 use crate::io::levels::{Levels, Origin};
+#[cfg(feature = "files")]
+use crate::io::npz;
+#[cfg(feature = "parquet")]
+use crate::io::parquet;
 use crate::io::remote::Found;
 use crate::io::sparse::SparseRows;
 use crate::io::stamps::Stamp;
-use crate::io::{
-    Format, Selection, Storage, delimited, docword, format, matrix_market, npy, npz, parquet, source, svmlight,
-};
+use crate::io::{Format, Selection, Storage, delimited, docword, format, matrix_market, npy, source, svmlight};
 
 /// What a file holds.
 pub(crate) enum Loaded {
@@ -52,21 +54,6 @@ struct Part {
 impl DataSet {
     /// Opens files, in the given order. A folder stands for its data files in order of their names, a pattern such as `part-*.csv` for the
     /// files that it fits; objects of a store are fetched.
-    ///
-    /// ```
-    /// use dirigent::io::{DataSet, Selection};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let file = folder.path().join("people.csv");
-    /// std::fs::write(&file, "height,colour,group\n1.91,red,a\n,blue,b\n")?;
-    ///
-    /// let selection = Selection { label_column: Some("group".to_owned()), ..Selection::default() };
-    /// let data = DataSet::open(&[file], &selection)?;
-    /// assert_eq!((data.n_rows(), data.n_columns()), (2, 2));
-    /// assert_eq!(data.missing(), [1, 0]);
-    /// assert_eq!(data.levels()[1].as_deref(), Some(["red".to_owned(), "blue".to_owned()].as_slice()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn open(paths: &[PathBuf], selection: &Selection) -> Result<Self> {
         Self::open_with(paths, selection, &Storage::default())
     }
@@ -150,11 +137,17 @@ fn load(
         Format::Npy => Loaded::Table(npy::read(path, selection, columns, truth, storage)?),
         Format::Csv => Loaded::Table(delimited::read(path, b',', selection, columns, truth)?),
         Format::Tsv => Loaded::Table(delimited::read(path, b'\t', selection, columns, truth)?),
+        #[cfg(feature = "parquet")]
         Format::Parquet => Loaded::Table(parquet::read(path, selection, columns, truth, storage)?),
         Format::Docword => Loaded::Table(docword::read(path, selection)?),
         Format::Svmlight => Loaded::Sparse(svmlight::read(path, selection, truth)?),
         Format::MatrixMarket => matrix_market::read(path, selection, columns, truth)?,
+        #[cfg(feature = "files")]
         Format::Npz => npz::read(path, selection, columns, truth)?,
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(crate::io::without_feature(path, "parquet")),
+        #[cfg(not(feature = "files"))]
+        Format::Npz => return Err(crate::io::without_feature(path, "files")),
     };
     let n_rows = loaded.n_rows();
     // what was spilled has no name that anybody could change it by

@@ -10,18 +10,6 @@ use crate::rows::Table;
 use crate::run_dir::{NpyWriter, write_labels};
 
 /// The law of a set of Gaussian clusters.
-///
-/// ```
-/// use dirigent::io::read_labels;
-/// use dirigent::io::synthetic::{MixtureLaw, Sizes};
-///
-/// let folder = tempfile::tempdir()?;
-/// let law = MixtureLaw { n_rows: 90, n_clusters: 3, sizes: Sizes::Equal, ..MixtureLaw::synthetic() };
-/// law.write(folder.path())?;
-/// let truth = read_labels(&folder.path().join("labels.npy"))?;
-/// assert_eq!((truth.labels.len(), truth.names.len()), (90, 3));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MixtureLaw {
     /// The number of rows.
@@ -61,15 +49,6 @@ impl MixtureLaw {
     }
 
     /// The set in memory, and the cluster of each row.
-    ///
-    /// ```
-    /// use dirigent::io::synthetic::MixtureLaw;
-    ///
-    /// let law = MixtureLaw { n_rows: 200, n_clusters: 4, seed: 7, ..MixtureLaw::synthetic() };
-    /// let (table, truth) = law.table()?;
-    /// assert_eq!((table.n_rows(), table.n_columns(), truth.len()), (200, 2, 200));
-    /// # Ok::<(), dirigent::Error>(())
-    /// ```
     pub fn table(&self) -> Result<(Table, Vec<u32>)> {
         self.check()?;
         let labels = self.labels()?;

@@ -3,14 +3,6 @@
 use serde::Serialize;
 
 /// The law of the clusters' sizes.
-///
-/// ```
-/// use dirigent::io::synthetic::{Sizes, cluster_sizes};
-///
-/// // some clusters are five times as large as others
-/// let sizes = cluster_sizes(Sizes::Paper, 50, 141_000);
-/// assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&1000), Some(&5000)));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sizes {
@@ -38,14 +30,6 @@ impl Sizes {
 }
 
 /// The sizes of the clusters, which add up to `n_rows`: rounded by the largest remainder.
-///
-/// ```
-/// use dirigent::io::synthetic::{Sizes, cluster_sizes};
-///
-/// let sizes = cluster_sizes(Sizes::Equal, 3, 10);
-/// assert_eq!(sizes.iter().sum::<usize>(), 10);
-/// assert!(sizes.iter().all(|size| [3, 4].contains(size)));
-/// ```
 pub fn cluster_sizes(sizes: Sizes, n_clusters: usize, n_rows: usize) -> Vec<usize> {
     let weights: Vec<f64> = (0..n_clusters).map(|cluster| sizes.weight(cluster, n_clusters)).collect();
     let total: f64 = weights.iter().sum();

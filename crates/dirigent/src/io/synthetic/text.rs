@@ -21,19 +21,6 @@ const LONGEST: usize = 150;
 const BASE_OFFSET: f64 = 10.0;
 
 /// The law of a set of documents.
-///
-/// ```
-/// use dirigent::io::synthetic::TextLaw;
-/// use dirigent::io::{DataSet, Selection, read_vocabulary};
-///
-/// let folder = tempfile::tempdir()?;
-/// let law = TextLaw { n_rows: 20, n_columns: 50, n_clusters: 2, ..TextLaw::nyt() };
-/// law.write(folder.path())?;
-/// let data = DataSet::open(&[folder.path().join("docword.txt.gz")], &Selection::default())?;
-/// assert_eq!((data.n_rows(), data.n_columns(), data.is_counts()), (20, 50, true));
-/// assert_eq!(read_vocabulary(&folder.path().join("vocab.txt"), 50)?[0], "word1");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TextLaw {
     /// The number of documents.

@@ -11,13 +11,13 @@ pub mod model;
 mod sample;
 
 use self::cells::{Points, in_parts};
-use self::descent::Level;
+use self::descent::{Descent, Level};
 use self::sample::Sample;
 use crate::error::{Error, Result};
 use crate::family::ColumnsKind;
 use crate::interrupt::Interrupt;
-use crate::method::cgs::Observer;
 use crate::model::{Covariance, Model, ModelOptions, WidthSearch, choose};
+use crate::observer::Observer;
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
 use crate::stats::Stats;
@@ -43,22 +43,6 @@ const ATTEMPTS: u32 = 3;
 const BLOCK: usize = 4096;
 
 /// What a run begins with: the components of a sample.
-///
-/// ```
-/// use dirigent::method::start::model::choose;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// let cells = (0..200).map(|row| f64::from(row % 2) * 50.0 + f64::from(row % 7) * 0.1).collect();
-/// let rows = Shard::of_table(Table::from_f64(1, cells));
-/// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
-/// let n_rows: i64 = chosen.start.unwrap().components.iter().map(|stats| stats.count).sum();
-/// assert_eq!(n_rows, 160, "a fifth of the rows was held out");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
     /// Their statistics.
@@ -91,6 +75,14 @@ impl Search<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// Numbers that a row has: its columns, or the words of a document.
+    fn numbers_a_row(&self) -> f64 {
+        match &self.survey.cells {
+            CellSummary::Counts(counts) => counts.n_entries as f64 / self.survey.n_rows.max(1) as f64,
+            CellSummary::Numbers { .. } => self.survey.n_columns as f64,
+        }
+    }
+
     /// The best level of a descent from cells, which are made finer as long as most of them stay. The search ends early if what finer cells have gained says
     /// that still finer ones will not reach the density of held-out rows that a rival has.
     fn find(&mut self, options: &ModelOptions, rival: Option<f64>) -> Result<Found> {
@@ -112,7 +104,7 @@ impl Search<'_> {
                 break;
             }
             n_cells_before = n_cells;
-            let (mut best, mut best_geometry): (Option<Level>, _) = (None, 0);
+            let (mut best, mut best_geometry): (Option<Descent>, _) = (None, 0);
             for (geometry_ix, geometry) in geometries.iter().enumerate() {
                 if best.is_some() && self.is_time_over() {
                     break;
@@ -123,17 +115,18 @@ impl Search<'_> {
                 let cells = points.cells(n_cells, self.n_threads, &sample.interrupt, &mut rng);
                 sample.check_interrupt()?;
                 let widths = WidthSearch::new(options, &usual);
-                let level = descent::descend(&sample, &cells, widths, self)?;
-                if best.as_ref().is_none_or(|best| level.log_evidence > best.log_evidence) {
-                    (best, best_geometry) = (Some(level), geometry_ix);
+                let descent = descent::descend(&sample, &cells, widths, self)?;
+                if best.as_ref().is_none_or(|best| descent.log_evidence > best.log_evidence) {
+                    (best, best_geometry) = (Some(descent), geometry_ix);
                 }
             }
-            let best = best.expect("there is a geometry");
+            let Descent { level: best, gain, .. } = best.expect("there is a geometry");
             // finer cells are made where these were better
             geometries = vec![geometries.swap_remove(best_geometry)];
             let is_fine = 2 * best.n_components() <= n_cells;
             let held_out = sample.held_out_density(&best.labelling, &best.model);
-            let gained = found.as_ref().map_or(f64::INFINITY, |before| held_out - before.held_out);
+            // finer cells gain less each time
+            let gained = found.as_ref().map_or(gain / sample.n_rows() as f64, |before| held_out - before.held_out);
             let is_hopeless = rival.is_some_and(|rival| held_out + gained < rival);
             found = Some(Found { level: best, n_sampled: sample.n_rows(), held_out });
             if is_fine || is_hopeless || self.is_time_over() {

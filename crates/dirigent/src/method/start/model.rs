@@ -6,8 +6,8 @@
 
 use super::{Found, Search, Start, gamma};
 use crate::error::Result;
-use crate::method::cgs::Observer;
 use crate::model::{Choice, Model, ModelOptions, choose, priors};
+use crate::observer::Observer;
 use crate::rng::Seed;
 use crate::rows::Shard;
 use crate::survey::Survey;
@@ -15,21 +15,6 @@ use crate::sweep::Kernel;
 use std::time::Instant;
 
 /// The model that a run is to have, and what it begins with.
-///
-/// ```
-/// use dirigent::method::start::model::choose;
-/// use dirigent::model::ModelOptions;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// let cells = (0..200).map(|row| f64::from(row % 2) * 50.0 + f64::from(row % 7) * 0.1).collect();
-/// let rows = Shard::of_table(Table::from_f64(1, cells));
-/// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
-/// assert!(chosen.choices.iter().any(|choice| choice.name == "start"), "it says what was chosen, and why");
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenModel {
     /// The options, with what was chosen filled in.
@@ -67,24 +52,6 @@ impl ChosenModel {
 }
 
 /// The model of the rows. The interrupt of the observer ends the search with an error. A deadline ends it with the best that it has.
-///
-/// ```
-/// use dirigent::io::synthetic::MixtureLaw;
-/// use dirigent::method::start::model::choose;
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::Shard;
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// // five clusters, whose rows spread with a standard deviation of 1 about centres that are far apart
-/// let law = MixtureLaw { n_rows: 500, n_clusters: 5, centre_sd: 40.0, ..MixtureLaw::synthetic() };
-/// let rows = Shard::of_table(law.table()?.0);
-/// let survey = Survey::of(&rows);
-/// let chosen = choose(&rows, &ModelOptions::default(), &survey, Kernel::best(), 1, None, &mut ())?;
-/// assert_eq!(chosen.model, Model::resolve(&chosen.options, &survey)?, "what was learned is filled in");
-/// assert!((5..8).contains(&chosen.start.unwrap().components.len()));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn choose(
     rows: &Shard,
     options: &ModelOptions,
@@ -94,9 +61,10 @@ pub fn choose(
     deadline: Option<Instant>,
     observer: &mut dyn Observer,
 ) -> Result<ChosenModel> {
+    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     if options.learns_smoothing && options.smoothing.is_none() {
         choose::shape(options, survey)?;
-        return gamma::learn(rows, options, survey, kernel);
+        return gamma::learn(&mut search, options);
     }
     let (usual, choices) = Model::explain(options, survey)?;
     let mut contenders = Vec::new();
@@ -106,7 +74,6 @@ pub fn choose(
         }
     }
     let mut attempts: Vec<Attempt> = Vec::new();
-    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     for contender in &contenders {
         if !attempts.is_empty() && search.is_time_over() {
             break;
@@ -189,7 +156,7 @@ mod tests {
             chosen(3, cells, &ModelOptions::default(), n_threads)
         };
         let found = in_unit(1.0, 1);
-        assert_ne!(found.model.described().name(), "gaussian, covariance fixed");
+        assert_ne!(found.model.described().name(), "gaussian, covariance isotropic");
         assert_eq!(found.start.as_ref().unwrap().components.len(), 6);
         assert_eq!(found, in_unit(1.0, 3));
         assert_eq!(found.options.width, in_unit(1024.0, 2).options.width);
@@ -226,7 +193,7 @@ mod tests {
         assert_eq!(family.noise_sd, 2.5);
         let asked = ModelOptions { covariance: Some(Covariance::Diagonal), ..ModelOptions::default() };
         let chosen = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1);
-        assert_eq!(chosen.model.described().name(), "gaussian, covariance diagonal");
+        assert_eq!(chosen.model.described().name(), "gaussian, covariance diag");
     }
 
     /// Listens, and raises an interrupt at one of the steps.
@@ -237,7 +204,7 @@ mod tests {
     }
 
     impl Observer for Listener {
-        fn interrupt(&self) -> Interrupt {
+        fn interrupt(&mut self) -> Interrupt {
             self.interrupt.clone()
         }
 
@@ -270,7 +237,7 @@ mod tests {
     #[test]
     fn a_search_out_of_time_ends_with_its_first_level() {
         let (outcome, heard) = ended(usize::MAX, Some(Instant::now()));
-        assert_eq!(heard, ["200 cells of 1600 rows", "200 components, level 1"]);
+        assert_eq!(heard, ["200 cells of 1600 rows", "200 components"]);
         assert!(outcome.unwrap().start.unwrap().components.len() > 100);
         let (outcome, heard) = ended(usize::MAX, None);
         assert!(heard.len() > 10);

@@ -27,39 +27,6 @@ use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
 
 /// The node that owns the statistics.
-///
-/// ```
-/// use std::collections::VecDeque;
-///
-/// use dirigent::model::ModelOptions;
-/// use dirigent::node::{Address, Coordinator, CoordinatorOptions, Event, Node as _, Outbox, Worker};
-/// use dirigent::posterior::horizon::Cycles;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::Kernel;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 0.2, 9.0, 9.1, 9.2]));
-/// let mut worker = Worker::new(0, rows, Kernel::best());
-/// let mut coordinator = Coordinator::new(CoordinatorOptions {
-///     model: ModelOptions { noise_sd: Some(0.5), mean_sd: Some(5.0), ..ModelOptions::default() },
-///     cycles: Cycles::Fixed(10),
-///     ..CoordinatorOptions::default()
-/// });
-///
-/// // an engine of one queue: what a node says is told to whom it is for
-/// let mut queue = VecDeque::from([(Address::Worker(0), Event::Start), (Address::Coordinator, Event::Start)]);
-/// while let Some((to, event)) = queue.pop_front() {
-///     let mut out = Outbox::default();
-///     match to {
-///         Address::Coordinator => coordinator.on(event, &mut out)?,
-///         Address::Worker(_) => worker.on(event, &mut out)?,
-///         Address::Driver => {}
-///     }
-///     queue.extend(out.frames.into_iter().map(|(receiver, frame)| (receiver, Event::Frame { from: to, frame })));
-/// }
-/// let sizes: Vec<i64> = coordinator.told().map(|(_, stats)| stats.count).collect();
-/// assert_eq!(sizes, [3, 3]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub struct Coordinator {
     options: CoordinatorOptions,
     hellos: Hellos,

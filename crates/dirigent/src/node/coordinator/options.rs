@@ -10,17 +10,9 @@ use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// How births find their component.
-///
-/// ```
-/// use dirigent::node::{Consolidation, CoordinatorOptions};
-///
-/// // Prog, Pooled and Hung of the paper: no splits, and births find their component in one of these ways
-/// let paper = |consolidation| CoordinatorOptions { consolidation, splits: false, ..CoordinatorOptions::default() };
-/// assert_eq!(paper(Consolidation::Progressive).consolidation, CoordinatorOptions::default().consolidation);
-/// assert_ne!(paper(Consolidation::Pooled), paper(Consolidation::Hungarian));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Consolidation {
     /// One by one (Algorithm 1).
     Progressive,
@@ -31,15 +23,9 @@ pub enum Consolidation {
 }
 
 /// When pushes are absorbed.
-///
-/// ```
-/// use dirigent::node::{CoordinatorOptions, Schedule};
-///
-/// // the same labels on all engines, unless somebody asks otherwise
-/// assert_eq!(CoordinatorOptions::default().schedule, Schedule::Sync);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Schedule {
     /// When all have come.
     Sync,
@@ -48,14 +34,9 @@ pub enum Schedule {
 }
 
 /// How rows reach a component in which their worker had none when it was last answered.
-///
-/// ```
-/// use dirigent::node::{CoordinatorOptions, Joins};
-///
-/// assert_eq!(CoordinatorOptions::default().joins, Joins::ById);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Joins {
     /// They count in that component.
     #[default]
@@ -65,14 +46,9 @@ pub enum Joins {
 }
 
 /// The concentration in the first cycle.
-///
-/// ```
-/// use dirigent::node::{CoordinatorOptions, FirstAlpha};
-///
-/// assert_eq!(CoordinatorOptions::default().first_alpha, FirstAlpha::Full);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FirstAlpha {
     /// α, as in all other cycles.
     #[default]
@@ -82,22 +58,6 @@ pub enum FirstAlpha {
 }
 
 /// What a coordinator must know to begin.
-///
-/// ```
-/// use dirigent::node::{Consolidation, CoordinatorOptions, Schedule};
-/// use dirigent::posterior::horizon::Cycles;
-///
-/// // the paper's asynchronous method, with eight workers and a hundred cycles
-/// let options = CoordinatorOptions {
-///     n_workers: 8,
-///     consolidation: Consolidation::Pooled,
-///     schedule: Schedule::Async,
-///     splits: false,
-///     cycles: Cycles::Fixed(100),
-///     ..CoordinatorOptions::default()
-/// };
-/// assert_eq!((options.seed, options.sweeps_per_cycle), (0, 1));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoordinatorOptions {
     /// Workers that take part from the beginning.

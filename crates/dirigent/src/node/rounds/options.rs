@@ -9,15 +9,6 @@ use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// What the coordinator of a method in rounds must know to begin.
-///
-/// ```
-/// use dirigent::node::RoundsCoordinatorOptions;
-/// use dirigent::posterior::horizon::Cycles;
-///
-/// // four workers of a slice sampler that tries ten splits and merges a cycle
-/// let options = RoundsCoordinatorOptions { n_workers: 4, moves_per_cycle: 10, ..RoundsCoordinatorOptions::default() };
-/// assert_eq!(options.cycles, Cycles::default(), "until the chain has settled");
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundsCoordinatorOptions {
     /// Workers that take part from the beginning.

@@ -25,18 +25,6 @@ pub(super) use memory::Memory;
 use work::Work;
 
 /// The worker of a shard.
-///
-/// ```
-/// use dirigent::node::Worker;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::Kernel;
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.1, 9.0]));
-/// let worker = Worker::new(0, rows, Kernel::best());
-/// // it waits for a plan, and none of its rows is in a component yet
-/// assert_eq!(worker.labels(), [None; 3]);
-/// assert!(!worker.is_done());
-/// ```
 pub struct Worker {
     life: Life,
     /// `None` until the plan has come.
@@ -49,15 +37,6 @@ pub struct Worker {
 }
 
 /// Where a row is, as its worker says it.
-///
-/// ```
-/// use dirigent::consolidate::PieceName;
-/// use dirigent::node::RowLabel;
-///
-/// // a row in a component that its worker has just opened; nobody keeps halves of it yet
-/// let label = RowLabel { name: PieceName::Birth(4), half: None, generation: None };
-/// assert!(matches!(label.name, PieceName::Birth(_)));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowLabel {
     /// The component.

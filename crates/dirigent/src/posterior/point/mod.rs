@@ -21,20 +21,6 @@ const MOST_RANKED: usize = 100;
 const LAST_PASSES: usize = 3;
 
 /// How long the search for a point partition may take.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::posterior::point::{PointOptions, find};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::Cells;
-///
-/// // the search sees two rows only; all four get a label
-/// let draws = Partitions::new(4, Cells::Owned(vec![0, 0, 1, 1, 0, 0, 1, 1]))?;
-/// let mut rng = Seed::new(0).stream(Role::Observer, 0, 0);
-/// let point = find(&draws, &[], PointOptions { n_rows: 2, n_starts: 1 }, &mut rng);
-/// assert_eq!(point.labels, [0, 0, 1, 1]);
-/// # Ok::<(), dirigent::InputError>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PointOptions {
     /// Rows to search on, at most.
@@ -50,20 +36,6 @@ impl Default for PointOptions {
 }
 
 /// A partition that stands for all draws.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::posterior::point::{PointOptions, find};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::Cells;
-///
-/// let draws = Partitions::new(3, Cells::Owned(vec![0, 0, 1, 0, 0, 1, 0, 1, 1]))?;
-/// let mut rng = Seed::new(0).stream(Role::Observer, 0, 0);
-/// let point = find(&draws, &[], PointOptions::default(), &mut rng);
-/// assert_eq!((point.k, point.expected_vi), (2, draws.expected_vi(&point.labels)));
-/// assert!(draws.draws().all(|draw| point.expected_vi <= draws.expected_vi(draw)));
-/// # Ok::<(), dirigent::InputError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointPartition {
     /// The cluster of each row, numbered by falling size.
@@ -76,20 +48,6 @@ pub struct PointPartition {
 
 /// Searches for the partition with the least expected variation of information. It is never worse than the best of the `candidates` and of the draws,
 /// of which 100 are looked at. The same draws, candidates and random numbers give the same partition.
-///
-/// ```
-/// use dirigent::posterior::draws::Partitions;
-/// use dirigent::posterior::point::{PointOptions, find};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::Cells;
-///
-/// // three draws of four rows
-/// let draws = Partitions::new(4, Cells::Owned(vec![0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1]))?;
-/// let mut rng = Seed::new(0).stream(Role::Observer, 0, 0);
-/// let point = find(&draws, &[], PointOptions::default(), &mut rng);
-/// assert_eq!((point.labels, point.k), (vec![0, 0, 1, 1], 2));
-/// # Ok::<(), dirigent::InputError>(())
-/// ```
 pub fn find(draws: &Partitions, candidates: &[&[u32]], options: PointOptions, rng: &mut Stream) -> PointPartition {
     let rows = sample(draws.n_rows(), options.n_rows.max(1), rng);
     let is_sampled = rows.len() < draws.n_rows();
@@ -121,12 +79,6 @@ pub fn find(draws: &Partitions, candidates: &[&[u32]], options: PointOptions, rn
 }
 
 /// Labels renumbered by falling size, ties by first appearance, and the number of clusters.
-///
-/// ```
-/// use dirigent::posterior::point::numbered_by_size;
-///
-/// assert_eq!(numbered_by_size(&[7, 3, 3, 3, 7, 9]), (vec![1, 0, 0, 0, 1, 2], 3));
-/// ```
 pub fn numbered_by_size(labels: &[u32]) -> (Vec<u32>, usize) {
     let mut clusters: HashMap<u32, (usize, usize)> = HashMap::new();
     for (row_ix, &label) in labels.iter().enumerate() {

@@ -35,23 +35,6 @@ use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// Components of which weight and parameters were drawn.
-///
-/// ```
-/// use dirigent::family::{Conjugate, GaussianFixed};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::stats::{Stats, Sums};
-/// use dirigent::sweep::slice::DrawnComponents;
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 50.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let mut rng = Seed::new(0).stream(Role::SliceWeights, 0, 0);
-/// let mut draw = |mean: f64| {
-///     let stats = Stats { count: 10_000, sums: Sums::Dense([10_000.0 * mean].into()) };
-///     family.sample_parameters(&stats, &mut rng)
-/// };
-/// let drawn = DrawnComponents { weights: vec![0.6, 0.4], parameters: [draw(-7.0), draw(7.0)].concat() };
-/// assert_eq!(drawn.parameters.len(), 2 * family.parameters_len());
-/// assert!((drawn.parameters[1] - 7.0).abs() < 0.1, "ten standard deviations");
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnComponents {
     /// π, falling.
@@ -61,24 +44,6 @@ pub struct DrawnComponents {
 }
 
 /// A shard with its labels, which are numbers of drawn components.
-///
-/// ```
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::slice::{DrawnComponents, Reference, SliceSampler};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 9.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-9.0, 9.0, 8.0]));
-/// let mut sampler = Reference::new(family, rows);
-///
-/// let components = DrawnComponents { weights: vec![0.7, 0.2, 0.1], parameters: vec![9.0, -9.0, 99.0] };
-/// let [mut slices, mut rng] = [Role::Slice, Role::SliceLabels].map(|role| Seed::new(0).stream(role, 0, 0));
-/// assert_eq!(sampler.draw_labels(&components, &mut slices, &mut rng), 3);
-/// assert_eq!(sampler.labels(), [1, 0, 0]);
-/// let sizes: Vec<i64> = sampler.contributions(3).iter().map(|stats| stats.count).collect();
-/// assert_eq!(sizes, [2, 1, 0]);
-/// ```
 pub trait SliceSampler: Send {
     /// The component of each row, or [`UNASSIGNED`].
     fn labels(&self) -> &[u32];
@@ -118,16 +83,6 @@ fn n_allowed(weights: &[f64], own: u32, uniform: f64) -> usize {
 }
 
 /// The smallest U of each component's rows, 1 for a component without rows. `slices` is the stream that the draw will read.
-///
-/// ```
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::sweep::slice::smallest_uniforms;
-///
-/// let slices = || Seed::new(3).stream(Role::Slice, 0, 1);
-/// let mut same = slices();
-/// let [first, second, third] = [(); 3].map(|()| same.uniform_positive());
-/// assert_eq!(smallest_uniforms(&[0, 2, 0], 3, &mut slices()), [first.min(third), 1.0, second]);
-/// ```
 pub fn smallest_uniforms(labels: &[u32], n_components: usize, slices: &mut Stream) -> Vec<f64> {
     let mut smallest = vec![1.0; n_components];
     for &label in labels {
@@ -140,26 +95,6 @@ pub fn smallest_uniforms(labels: &[u32], n_components: usize, slices: &mut Strea
 }
 
 /// The fast slice sampler of a model over a shard.
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rng::{Role, Seed};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-/// use dirigent::sweep::slice::{DrawnComponents, slice_sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-9.0, 9.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(9.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let mut sampler = slice_sampler(&model, rows, Kernel::best());
-///
-/// let components = DrawnComponents { weights: vec![0.6, 0.4], parameters: vec![9.0, -9.0] };
-/// let [mut slices, mut rng] = [Role::Slice, Role::SliceLabels].map(|role| Seed::new(0).stream(role, 0, 0));
-/// sampler.draw_labels(&components, &mut slices, &mut rng);
-/// assert_eq!(sampler.labels(), [1, 0]);
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn SliceSampler> {
     match model {
         Model::GaussianFixed(family) => {
@@ -175,23 +110,6 @@ pub fn slice_sampler(model: &Model, shard: Shard, kernel: Kernel) -> Box<dyn Sli
 }
 
 /// The slow twin of [`slice_sampler`].
-///
-/// ```
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-/// use dirigent::sweep::slice::{reference_slice_sampler, slice_sampler};
-///
-/// let rows = Shard::of_table(Table::from_f64(1, vec![-9.0, 0.5, 9.0]));
-/// let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(9.0), ..ModelOptions::default() };
-/// let model = Model::resolve(&options, &Survey::of(&rows))?;
-/// let (slow, fast) = (reference_slice_sampler(&model, rows.clone()), slice_sampler(&model, rows, Kernel::best()));
-/// let [slow, fast] = [slow, fast].map(|sampler| sampler.log_odds(&[0, 1, 2], &[1.0, -1.0]));
-/// // both say the same of every row
-/// assert!(slow.iter().zip(&fast).all(|(slow, fast)| (slow - fast).abs() < 1e-4));
-/// # Ok::<(), dirigent::Error>(())
-/// ```
 pub fn reference_slice_sampler(model: &Model, shard: Shard) -> Box<dyn SliceSampler> {
     with_family!(model, family => Box::new(Reference::new(family.clone(), shard)))
 }

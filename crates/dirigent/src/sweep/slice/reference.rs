@@ -9,17 +9,6 @@ use crate::stats::Stats;
 use crate::sweep::{UNASSIGNED, reference};
 
 /// The reference slice sampler of a family.
-///
-/// ```
-/// use dirigent::family::GaussianFixed;
-/// use dirigent::rows::{Shard, Table};
-/// use dirigent::sweep::slice::{Reference, SliceSampler};
-///
-/// let family = GaussianFixed { noise_sd: 1.0, mean_sd: 9.0, prior_mean: vec![0.0], offset: vec![0.0] };
-/// let sampler = Reference::new(family, Shard::of_table(Table::from_f64(1, vec![1.0])));
-/// // the row lies on one mean, and two standard deviations from the other
-/// assert!((sampler.log_odds(&[0], &[1.0, -1.0])[0] - 2.0).abs() < 1e-12);
-/// ```
 #[derive(Debug)]
 pub struct Reference<F> {
     family: F,
