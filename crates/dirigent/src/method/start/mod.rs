@@ -91,11 +91,11 @@ impl Search<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Numbers that a row has: its columns, or the words of a document.
-    fn numbers_a_row(&self) -> f64 {
+    /// Numbers in the statistics of a component that a row touches: the words of a document, or all.
+    fn numbers_a_component(&self, model: &Model) -> usize {
         match &self.survey.cells {
-            CellSummary::Counts(counts) => counts.n_entries as f64 / self.survey.n_rows.max(1) as f64,
-            CellSummary::Numbers { .. } => self.survey.n_columns as f64,
+            CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
+            CellSummary::Numbers { .. } => model.conjugate().stats_len(),
         }
     }
 
@@ -104,10 +104,7 @@ impl Search<'_> {
     fn find(&mut self, options: &ModelOptions, rival: Option<f64>) -> Result<Found> {
         let usual = Model::resolve(options, self.survey)?;
         // documents cost what their words do
-        let numbers_a_row = match &self.survey.cells {
-            CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
-            CellSummary::Numbers { .. } => usual.conjugate().stats_len(),
-        };
+        let numbers_a_row = self.numbers_a_component(&usual);
         let mut geometries = self.geometries(options, &usual)?;
         let mut found: Option<Found> = None;
         let mut n_cells_before = 0;
