@@ -61,4 +61,4 @@ pub use fit::{
     StartName, fit, fit_into, fit_with,
 };
 pub use method::cgs::Observer;
-pub use tree::{Cut, Tree};
+pub use tree::{Clusters, Cut, Tree};

@@ -22,7 +22,7 @@ use dirigent::io::{Header, Selection};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
 use self::checkpoints::seconds;
-pub(crate) use self::cut::{ClustersArg, CutArgs};
+pub(crate) use self::cut::CutArgs;
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::EngineArgs;
 pub(crate) use self::fit::FitArgs;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
+use dirigent::Clusters;
 
 use super::cut::share;
-use super::{ClustersArg, HeaderArg, StorageArgs};
+use super::{HeaderArg, StorageArgs};
 use crate::console::{Console, Talk};
 
 /// Label rows with the model of a run, rows of the fit or new ones.
@@ -27,9 +28,9 @@ pub(crate) struct PredictArgs {
     /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "auto|yes|no")]
     pub(crate) header: Option<HeaderArg>,
-    /// Cut the tree of the run: a number of clusters, auto or components [default: components]
+    /// Cut the tree of the run: a number of clusters, auto or components [default: as in the fit]
     #[arg(long, value_name = "K|auto|components")]
-    pub(crate) clusters: Option<ClustersArg>,
+    pub(crate) clusters: Option<Clusters>,
     /// Keep clusters with a smaller share of the fitted rows with their neighbours [default: 0]
     #[arg(long, value_name = "S", value_parser = share, requires = "clusters")]
     pub(crate) min_share: Option<f64>,

@@ -98,10 +98,10 @@ fn every_family_has_its_page() {
     }
     place.write("levels.csv", format!("colour,way\n{levels}"));
     for (options, part) in [
-        ("two.csv --exclude class --covariance fixed", "covariance fixed"),
+        ("two.csv --exclude class --covariance isotropic", "covariance isotropic"),
         ("two.csv --exclude class --covariance full", "covariance full"),
         ("two.csv --exclude class --covariance full --standardize", "covariance full"),
-        ("numbers.csv --covariance diagonal", "± "),
+        ("numbers.csv --covariance diag", "± "),
         ("two.csv --columns x", "spread for the eye only"),
         ("bits.csv --family bernoulli", "%"),
         ("counts.csv --family poisson", "poisson"),
@@ -109,7 +109,7 @@ fn every_family_has_its_page() {
         ("levels.csv --family categorical", "colour = red"),
         ("numbers.csv --family mixed", "mixed"),
         ("counts.csv --family vmf --normalize", "vmf"),
-        ("counts.csv --covariance diagonal --pca 2", "pc1"),
+        ("counts.csv --covariance diag --pca 2", "pc1"),
         ("two.csv --exclude class --point last", "To do it again"),
         ("two.csv --exclude class --draws 5 --point vi", "another partition"),
     ] {
@@ -144,7 +144,7 @@ fn names_from_the_data_are_never_markup() {
 fn thousands_of_clusters_make_a_page_that_can_be_used() {
     let place = Place::new();
     place.ok("synth synthetic --rows 3000 --out made");
-    place.ok("fit made/data.npy --covariance fixed --sigma 0.0001 --alpha 1000 --cycles 1 --method cgs --out run");
+    place.ok("fit made/data.npy --covariance isotropic --sigma 0.0001 --alpha 1000 --cycles 1 --method cgs --out run");
     let page = check_page(&place, "run");
     let k = place.json("run/run.json")["summary"]["k"].as_u64().unwrap();
     assert!(k > 1000 && page.contains("Cards of the 50 largest"), "{k}");

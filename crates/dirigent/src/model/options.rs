@@ -73,8 +73,10 @@ impl FamilyName {
 #[serde(rename_all = "snake_case")]
 pub enum Covariance {
     /// σ²I with a given σ.
+    #[serde(rename = "isotropic")]
     Fixed,
     /// Columns are independent, each component with variances of its own.
+    #[serde(rename = "diag")]
     Diagonal,
     /// Any covariance, each component with its own.
     Full,
@@ -84,8 +86,8 @@ impl Covariance {
     /// As the command calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Fixed => "fixed",
-            Self::Diagonal => "diagonal",
+            Self::Fixed => "isotropic",
+            Self::Diagonal => "diag",
             Self::Full => "full",
         }
     }

@@ -1,51 +1,19 @@
 //! What `run.json` holds.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fit::{DataOptions, FitOptions};
 use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
 use crate::method::chains::Diagnostics;
-use crate::model::Model;
+use crate::model::{Choice, Model};
 use crate::posterior::draws::KPosterior;
 use crate::posterior::horizon::StoppedBecause;
 use crate::sweep::Kernel;
 use crate::transform::TransformRecord;
 
 /// `run.json`: what was asked, what was used, what came out.
-///
-/// ```
-/// use dirigent::io::{DataSet, Selection};
-/// use dirigent::FitOptions;
-/// use dirigent::model::{Model, ModelOptions};
-/// use dirigent::rows::Table;
-/// use dirigent::run_dir::{DataRecord, RunDir, RunRecord, Status};
-/// use dirigent::survey::Survey;
-/// use dirigent::sweep::Kernel;
-///
-/// let data = DataSet::of_table("flowers", Table::from_f64(1, vec![0.0, 0.1, 9.0]));
-/// let (selection, model_options) = (Selection::default(), ModelOptions::default());
-/// let model = Model::resolve(&model_options, &Survey::of(&data.all_rows()))?;
-/// let record = RunRecord {
-///     status: Status::Running,
-///     error: None,
-///     command: Vec::new(),
-///     version: "0.1.0",
-///     kernel: Kernel::Portable,
-///     data: DataRecord::of(&data, &selection),
-///     model: &model,
-///     options: FitOptions::default(),
-///     posterior: None,
-///     summary: None,
-///     diagnostics: None,
-///     warnings: Vec::new(),
-/// };
-/// let folder = tempfile::tempdir()?;
-/// RunDir::create(folder.path(), false)?.write_record(&record)?;
-/// let text = std::fs::read_to_string(folder.path().join("run.json"))?;
-/// let json: serde_json::Value = serde_json::from_str(&text)?;
-/// assert_eq!((json["status"].as_str(), json["data"]["n_rows"].as_u64()), (Some("running"), Some(3)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Serialize)]
 pub struct RunRecord<'a> {
     /// Whether the run has ended, and how.
@@ -60,6 +28,14 @@ pub struct RunRecord<'a> {
     pub kernel: Kernel,
     /// The rows.
     pub data: DataRecord<'a>,
+    /// The family, as options call it.
+    pub family: &'static str,
+    /// The covariance of a Gaussian one, likewise.
+    pub covariance: Option<&'static str>,
+    /// The parameters of the prior, likewise; means over columns that differ.
+    pub prior: BTreeMap<&'static str, f64>,
+    /// What was chosen from the data, and why.
+    pub choices: &'a [Choice],
     /// The model, every prior resolved.
     pub model: &'a Model,
     /// What was asked for.
@@ -277,7 +253,7 @@ pub enum Point {
 /// let agreement = metrics::compare(&[0, 0, 1, 1], &[1, 1, 0, 0]);
 /// let summary = Summary {
 ///     k: 2,
-///     k_labels: 2,
+///     n_clusters: 2,
 ///     log_joint: -21.5,
 ///     log_joint_truth: Some(-21.5),
 ///     vi: Some(agreement.vi),
@@ -299,7 +275,7 @@ pub struct Summary {
     /// The components of the last state.
     pub k: usize,
     /// The clusters of `labels.npy`.
-    pub k_labels: usize,
+    pub n_clusters: usize,
     /// The log-joint of the last state.
     pub log_joint: f64,
     /// The log-joint of the true labels under the same α.

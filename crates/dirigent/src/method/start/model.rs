@@ -189,7 +189,7 @@ mod tests {
             chosen(3, cells, &ModelOptions::default(), n_threads)
         };
         let found = in_unit(1.0, 1);
-        assert_ne!(found.model.described().name(), "gaussian, covariance fixed");
+        assert_ne!(found.model.described().name(), "gaussian, covariance isotropic");
         assert_eq!(found.start.as_ref().unwrap().components.len(), 6);
         assert_eq!(found, in_unit(1.0, 3));
         assert_eq!(found.options.width, in_unit(1024.0, 2).options.width);
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(family.noise_sd, 2.5);
         let asked = ModelOptions { covariance: Some(Covariance::Diagonal), ..ModelOptions::default() };
         let chosen = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1);
-        assert_eq!(chosen.model.described().name(), "gaussian, covariance diagonal");
+        assert_eq!(chosen.model.described().name(), "gaussian, covariance diag");
     }
 
     /// Listens, and raises an interrupt at one of the steps.
