@@ -91,10 +91,18 @@ impl Search<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// Numbers that a row has: its columns, or the words of a document.
+    fn numbers_a_row(&self) -> f64 {
+        match &self.survey.cells {
+            CellSummary::Counts(counts) => counts.n_entries as f64 / self.survey.n_rows.max(1) as f64,
+            CellSummary::Numbers { .. } => self.survey.n_columns as f64,
+        }
+    }
+
     /// Numbers in the statistics of a component that a row touches: the words of a document, or all.
     fn numbers_a_component(&self, model: &Model) -> usize {
         match &self.survey.cells {
-            CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
+            CellSummary::Counts(_) => self.numbers_a_row() as usize + 1,
             CellSummary::Numbers { .. } => model.conjugate().stats_len(),
         }
     }
