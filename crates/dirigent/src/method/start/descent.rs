@@ -20,7 +20,9 @@ const PART: usize = 4;
 const SMOOTHING: f64 = 0.5;
 /// Steps to the top of that curve.
 const PEAK_STEPS: usize = 8;
-/// How far estimates differ by chance, in nats per number of the sample.
+/// How far estimates differ by chance, in standard deviations. The log-likelihood of n fitted numbers varies by √(n/2) nats.
+const CHANCE: f64 = 2.0;
+/// The same in nats per number of the sample: with few rows that is less.
 const CHANCE_A_NUMBER: f64 = 2e-3;
 
 /// The way down ends where the best level has so many times the components.
@@ -107,8 +109,10 @@ fn top_of_curve(
     let Some(above) = steps.iter().rev().find(|step| step.level.n_components() >= wanted) else { return Ok(None) };
     let n_merges = above.level.n_components() - wanted;
     let level = if n_merges == 0 { above.level.clone() } else { above.merged(sample, n_merges, number, search)?.level };
-    let n_numbers = sample.n_rows() as f64 * search.numbers_a_row();
-    let is_as_good = level.log_evidence >= steps[best_ix].level.log_evidence - CHANCE_A_NUMBER * n_numbers;
+    let n_numbers = wanted * search.numbers_a_component(&level.model);
+    let of_rows = CHANCE_A_NUMBER * sample.n_rows() as f64 * search.numbers_a_row();
+    let chance = of_rows.min(CHANCE * (0.5 * n_numbers as f64).sqrt());
+    let is_as_good = level.log_evidence >= steps[best_ix].level.log_evidence - chance;
     Ok(is_as_good.then_some(level))
 }
 

@@ -83,15 +83,20 @@ impl Search<'_> {
         }
     }
 
+    /// Numbers in the statistics of a component that a row touches: the words of a document, or all.
+    fn numbers_a_component(&self, model: &Model) -> usize {
+        match &self.survey.cells {
+            CellSummary::Counts(_) => self.numbers_a_row() as usize + 1,
+            CellSummary::Numbers { .. } => model.conjugate().stats_len(),
+        }
+    }
+
     /// The best level of a descent from cells, which are made finer as long as most of them stay. The search ends early if what finer cells have gained says
     /// that still finer ones will not reach the density of held-out rows that a rival has.
     fn find(&mut self, options: &ModelOptions, rival: Option<f64>) -> Result<Found> {
         let usual = Model::resolve(options, self.survey)?;
         // documents cost what their words do
-        let numbers_a_row = match &self.survey.cells {
-            CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
-            CellSummary::Numbers { .. } => usual.conjugate().stats_len(),
-        };
+        let numbers_a_row = self.numbers_a_component(&usual);
         let mut geometries = self.geometries(options, &usual)?;
         let mut found: Option<Found> = None;
         let mut n_cells_before = 0;
