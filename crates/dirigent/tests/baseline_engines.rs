@@ -19,6 +19,7 @@ use dirigent::internals::node::{
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
+use dirigent::internals::survey::Survey;
 use dirigent::{Covariance, CycleInfo, FamilyName, Kernel, Model, ModelOptions, Result};
 
 use rounds::{Log, Makers, Nodes, cells, documents, gaussian_rows, parts, random_simulation};
@@ -65,10 +66,9 @@ fn data() -> Vec<Data> {
     ]
 }
 
-fn coordinator(model: &ModelOptions, cycles: u64) -> RoundsCoordinatorOptions {
+fn coordinator(cycles: u64) -> RoundsCoordinatorOptions {
     RoundsCoordinatorOptions {
         n_workers: WORKERS,
-        model: model.clone(),
         cycles: Cycles::Fixed(cycles),
         seed: 3,
         ..RoundsCoordinatorOptions::default()
@@ -77,7 +77,7 @@ fn coordinator(model: &ModelOptions, cycles: u64) -> RoundsCoordinatorOptions {
 
 fn fit(method: Method, data: &Data, start: Option<Vec<u32>>, engine: Engine) -> Result<(Outcome, Log, Model)> {
     let (model, rows) = data;
-    let rounds = RoundsOptions { coordinator: coordinator(model, 8), engine, start, ..RoundsOptions::default() };
+    let rounds = RoundsOptions { coordinator: coordinator(8), engine, start, ..RoundsOptions::default() };
     let options = match method {
         Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
         Method::Subc => MethodOptions::Subc(rounds),
@@ -159,7 +159,10 @@ fn no_row_that_travels_is_lost_or_held_twice() {
         };
         let (mut n_looks, mut n_travels, mut last) = (0, 0, BTreeSet::new());
         run_watched(
-            &mut AvCoordinator::new(coordinator(&model, 12)),
+            &mut AvCoordinator::new(
+                coordinator(12),
+                Model::resolve(&model, &Survey::of_all(&parts(&rows, WORKERS as usize))).unwrap(),
+            ),
             (0..WORKERS).map(worker).collect(),
             &simulation,
             &mut NoRespawn,
@@ -196,11 +199,11 @@ fn the_statistics_of_subc_are_those_of_the_labels_at_rest_after_any_schedule() {
         let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
         let rows = if seed % 2 == 0 { gaussian_rows(60, 2, &mut rng) } else { documents(60, &mut rng) };
         let simulation = random_simulation(seed, false, &mut rng);
-        let options = RoundsCoordinatorOptions { n_workers: 3, ..coordinator(&ModelOptions::default(), 7) };
+        let options = RoundsCoordinatorOptions { n_workers: 3, ..coordinator(7) };
         let makers =
             Makers { worker: SubcWorker::new, restore: SubcWorker::restore, rebuild: SubcCoordinator::rebuild };
         let mut nodes = Nodes::new(parts(&rows, 3), options, makers);
-        let mut coordinator = SubcCoordinator::new(nodes.options.clone());
+        let mut coordinator = SubcCoordinator::new(nodes.options.clone(), nodes.model.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();
         run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut Silent, &mut |moment| {
             if moment.in_flight == 0 && moment.workers.iter().all(Option::is_some) {

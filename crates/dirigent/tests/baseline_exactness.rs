@@ -50,7 +50,6 @@ struct Verdict {
 fn judge(method: Method, (model, rows): &(Model, Shard), n_workers: u32, alpha: Alpha) -> Verdict {
     let coordinator = RoundsCoordinatorOptions {
         n_workers,
-        model: model_options(model),
         alpha,
         cycles: Cycles::Fixed(DRAWS as u64 + 200),
         seed: 5,

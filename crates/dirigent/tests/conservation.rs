@@ -15,8 +15,8 @@ use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{CountRow, Shard};
 use dirigent::internals::survey::Survey;
 use dirigent::{
-    Alpha, Conjugate, Consolidation, CycleInfo, Family, FirstAlpha, Joins, Kernel, ModelOptions, OwnedRow, Result, Row,
-    Schedule, Stream,
+    Alpha, Conjugate, Consolidation, CycleInfo, Family, FirstAlpha, Joins, Kernel, Model, ModelOptions, OwnedRow,
+    Result, Row, Schedule, Stream,
 };
 
 const N_ROWS: usize = 25;
@@ -52,8 +52,17 @@ struct Nodes {
     shards: Vec<Shard>,
     options: CoordinatorOptions,
     /// The workers that a new coordinator will find.
+    model: Model,
     workers: Vec<ShardId>,
     n_restarts: u32,
+}
+
+impl Nodes {
+    fn new(shards: Vec<Shard>, options: &CoordinatorOptions, model: &ModelOptions) -> Self {
+        let survey = Survey::of_all(&shards[..options.n_workers as usize]);
+        let model = Model::resolve(model, &survey).unwrap();
+        Self { shards, options: options.clone(), model, workers: Vec::new(), n_restarts: 0 }
+    }
 }
 
 impl Respawn<Coordinator, Worker> for Nodes {
@@ -71,8 +80,9 @@ impl Respawn<Coordinator, Worker> for Nodes {
 
     fn coordinator(&mut self) -> Result<Coordinator> {
         self.n_restarts += 1;
-        let survey = Survey::of_all(&self.shards[..self.options.n_workers as usize]);
-        let plan = self.options.plan(&survey, Kernel::Portable)?;
+        let first = &self.shards[..self.options.n_workers as usize];
+        let n_rows = first.iter().map(|shard| shard.n_rows() as u64).sum();
+        let plan = self.options.plan(&self.model, n_rows, Kernel::Portable);
         Ok(Coordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
     }
 }
@@ -151,7 +161,6 @@ fn conserve(seed: u64) -> Conserved {
     };
     let options = CoordinatorOptions {
         n_workers,
-        model,
         alpha: if rng.below(2) == 0 { Alpha::Auto } else { Alpha::Fixed(1.0) },
         consolidation: [Consolidation::Progressive, Consolidation::Pooled, Consolidation::Hungarian][rng.below(3)],
         splits: rng.below(2) == 0,
@@ -166,11 +175,11 @@ fn conserve(seed: u64) -> Conserved {
         ..CoordinatorOptions::default()
     };
     let shards = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(is_text, &mut rng)).collect();
-    let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
+    let mut nodes = Nodes::new(shards, &options, &model);
     let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
     // pooled consolidation regroups components of its own accord
     let splits = options.splits && options.consolidation != Consolidation::Pooled;
-    let mut coordinator = Coordinator::new(options);
+    let mut coordinator = Coordinator::new(options, nodes.model.clone());
     let mut counted = Counting::default();
     let (mut witness, mut n_events, mut n_rests) = (Witness::default(), 0, 0);
     let described = format!("seed {seed}: {simulation:?}");
@@ -200,7 +209,6 @@ fn a_worker_that_sends_noise_is_expelled_by_name_and_the_others_go_on() {
         let simulation = Simulation { garbage, cost, duplicate: 0.5, reorder: 0.3, ..Simulation::default() };
         let options = CoordinatorOptions {
             n_workers: 3,
-            model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() },
             schedule,
             cycles: Cycles::Fixed(15),
             seed: 7,
@@ -208,10 +216,11 @@ fn a_worker_that_sends_noise_is_expelled_by_name_and_the_others_go_on() {
             ..CoordinatorOptions::default()
         };
         let shards = (0..3).map(|_| shard(false, &mut rng)).collect();
-        let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
+        let model = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() };
+        let mut nodes = Nodes::new(shards, &options, &model);
         let workers = (0..3).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
         let (mut coordinator, mut counted, mut witness) =
-            (Coordinator::new(options), Counting::default(), Witness::default());
+            (Coordinator::new(options, nodes.model.clone()), Counting::default(), Witness::default());
         let totals = run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut counted, &mut |moment| {
             assert_eq!(witness.check(moment.coordinator, moment.workers), Ok(()), "at {}", moment.at);
         });

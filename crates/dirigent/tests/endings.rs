@@ -61,7 +61,6 @@ fn distributed(
 ) -> MethodOptions {
     let coordinator = CoordinatorOptions {
         n_workers: 5,
-        model: model_options(),
         alpha: Alpha::Fixed(1.0),
         splits: false,
         schedule,
@@ -71,6 +70,7 @@ fn distributed(
     };
     MethodOptions::Distributed(DistributedOptions {
         coordinator,
+        model: model_options(),
         draws,
         draws_from: DrawsFrom::Fast,
         engine,

@@ -64,9 +64,9 @@ fn labels_by_all(n_columns: usize, cells: &[f64], unit: f64) -> [(&'static str, 
         ..ModelOptions::default()
     };
     let (shards, cycles) = (std::slice::from_ref(&shard), Cycles::Fixed(CYCLES as u64));
-    let coordinator = CoordinatorOptions { model: model.clone(), cycles, ..CoordinatorOptions::default() };
+    let coordinator = CoordinatorOptions { cycles, ..CoordinatorOptions::default() };
     let together = DistributedOptions { coordinator, ..DistributedOptions::default() };
-    let coordinator = RoundsCoordinatorOptions { model: model.clone(), cycles, n_workers: 1, ..Default::default() };
+    let coordinator = RoundsCoordinatorOptions { cycles, n_workers: 1, ..Default::default() };
     let in_rounds = RoundsOptions { coordinator, ..RoundsOptions::default() };
     let resolved = Model::resolve(&model, &Survey::of(&shard)).expect("a model");
     let of_chain = sampler(&resolved, shard.clone(), Kernel::best());
@@ -76,9 +76,9 @@ fn labels_by_all(n_columns: usize, cells: &[f64], unit: f64) -> [(&'static str, 
     });
     [
         ("cgs", chain.labels().to_vec()),
-        ("dirigent", distributed::run(shards, &together, None, &mut ()).expect("a run").0.labels),
-        ("slicemr", slice::run(shards, &in_rounds, None, &mut ()).expect("a run").0.labels),
-        ("subc", subc::run(shards, &in_rounds, None, &mut ()).expect("a run").0.labels),
+        ("dirigent", distributed::run(shards, &resolved, &together, None, &mut ()).expect("a run").0.labels),
+        ("slicemr", slice::run(shards, &resolved, &in_rounds, None, &mut ()).expect("a run").0.labels),
+        ("subc", subc::run(shards, &resolved, &in_rounds, None, &mut ()).expect("a run").0.labels),
     ]
 }
 

@@ -23,7 +23,6 @@ fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
     let cgs = MethodOptions::Cgs(CgsOptions { cycles: Cycles::Fixed(6), alpha, seed, kernel, ..CgsOptions::default() });
     let coordinator = CoordinatorOptions {
         n_workers: 5,
-        model: model.clone(),
         alpha,
         cycles: Cycles::Fixed(6),
         seed,
@@ -31,8 +30,12 @@ fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
         ..CoordinatorOptions::default()
     };
     let engine = Engine::Threads(2);
-    let dirigent =
-        MethodOptions::Distributed(DistributedOptions { coordinator, engine, ..DistributedOptions::default() });
+    let dirigent = MethodOptions::Distributed(DistributedOptions {
+        coordinator,
+        model: model.clone(),
+        engine,
+        ..DistributedOptions::default()
+    });
     [cgs, dirigent].map(|options| {
         let model = Model::resolve(model, &options.survey(rows)).unwrap();
         let (outcome, _) = run(rows, &model, &options, None, &mut ()).unwrap();

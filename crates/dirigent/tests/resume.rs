@@ -187,13 +187,13 @@ fn distributed(consolidation: Consolidation, splits: bool) -> impl Fn(ModelOptio
     move |model| DistributedOptions {
         coordinator: CoordinatorOptions {
             n_workers: WORKERS,
-            model,
             consolidation,
             splits,
             cycles: Cycles::Fixed(9),
             seed: 5,
             ..CoordinatorOptions::default()
         },
+        model,
         draws: None,
         draws_from: DrawsFrom::Fast,
         engine: Engine::Threads(2),
@@ -229,11 +229,10 @@ fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
 }
 
 fn slice(draws: Option<Draws>, moves_per_cycle: u8) -> impl Fn(ModelOptions) -> MethodOptions {
-    move |model| {
+    move |_| {
         MethodOptions::Slice(RoundsOptions {
             coordinator: RoundsCoordinatorOptions {
                 n_workers: WORKERS,
-                model,
                 cycles: Cycles::Fixed(9),
                 seed: 5,
                 moves_per_cycle,

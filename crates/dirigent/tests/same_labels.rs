@@ -7,7 +7,8 @@ use dirigent::internals::node::CoordinatorOptions;
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
-use dirigent::{Consolidation, CycleInfo, FirstAlpha, Joins, ModelOptions, Observer, Result, Schedule};
+use dirigent::internals::survey::Survey;
+use dirigent::{Consolidation, CycleInfo, FirstAlpha, Joins, Model, ModelOptions, Observer, Result, Schedule};
 
 const WORKERS: usize = 20;
 
@@ -43,7 +44,6 @@ fn fit(consolidation: Consolidation, schedule: Schedule, engine: Engine) -> (Out
 fn options(consolidation: Consolidation, schedule: Schedule) -> CoordinatorOptions {
     CoordinatorOptions {
         n_workers: WORKERS as u32,
-        model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
         consolidation,
         splits: false,
         schedule,
@@ -58,7 +58,11 @@ fn fit_with(coordinator: CoordinatorOptions, rows: &Shard, engine: Engine) -> (O
     let shards: Vec<Shard> = (0..WORKERS).map(|worker| rows.part(worker_rows(worker, WORKERS, n_rows))).collect();
     let options = DistributedOptions { coordinator, engine, ..DistributedOptions::default() };
     let mut log = Log(Vec::new());
-    let (outcome, _) = run(&shards, &options, None, &mut log).unwrap();
+    let model = Model::resolve(
+        &ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
+        &Survey::of_all(&shards),
+    );
+    let (outcome, _) = run(&shards, &model.unwrap(), &options, None, &mut log).unwrap();
     (outcome, log.0)
 }
 

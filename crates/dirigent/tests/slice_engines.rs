@@ -14,7 +14,8 @@ use dirigent::internals::node::{Frame, RoundsCoordinatorOptions, SliceCoordinato
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::Shard;
-use dirigent::{CycleInfo, Result, Stats};
+use dirigent::internals::survey::Survey;
+use dirigent::{CycleInfo, Model, ModelOptions, Result, Stats};
 
 use rounds::{Log, Makers, Nodes, documents, gaussian_rows, parts, random_simulation};
 
@@ -31,7 +32,9 @@ fn options(n_workers: usize, cycles: u64, moves_per_cycle: u8) -> RoundsCoordina
 fn fit(rows: &Shard, start: Option<Vec<u32>>, engine: Engine) -> (Outcome, Vec<(u64, f64, usize, f64)>) {
     let options = RoundsOptions { coordinator: options(7, 8, 4), engine, start, ..RoundsOptions::default() };
     let mut log = Log::default();
-    let (outcome, _) = run(&parts(rows, 7), &options, None, &mut log).unwrap();
+    let shards = parts(rows, 7);
+    let model = Model::resolve(&ModelOptions::default(), &Survey::of_all(&shards)).unwrap();
+    let (outcome, _) = run(&shards, &model, &options, None, &mut log).unwrap();
     (outcome, log.0)
 }
 
@@ -92,7 +95,7 @@ fn statistics_equal_the_labels_at_rest_after_any_schedule() {
         let makers =
             Makers { worker: SliceWorker::new, restore: SliceWorker::restore, rebuild: SliceCoordinator::rebuild };
         let mut nodes = Nodes::new(parts(&rows, n_shards), options(3, 7, 3 * (seed % 3 > 0) as u8), makers);
-        let mut coordinator = SliceCoordinator::new(nodes.options.clone());
+        let mut coordinator = SliceCoordinator::new(nodes.options.clone(), nodes.model.clone());
         let workers = (0..3).map(|shard| nodes.worker(shard, None).unwrap()).collect();
         let mut cycles = CycleNumbers(Vec::new());
         run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut cycles, &mut |moment| {

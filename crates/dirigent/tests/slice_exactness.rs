@@ -44,14 +44,13 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
     let shards: Vec<Shard> = (0..n_workers).map(|worker| rows.part(worker_rows(worker, n_workers, n_rows))).collect();
     let coordinator = CoordinatorOptions {
         n_workers: n_workers as u32,
-        model: model_options(model),
         alpha,
         cycles: Cycles::Fixed(5),
         seed: 11,
         shows_labels: true,
         ..CoordinatorOptions::default()
     };
-    let model = Model::resolve(&coordinator.model, &Survey::of_all(&shards)).unwrap();
+    let model = Model::resolve(&model_options(model), &Survey::of_all(&shards)).unwrap();
     let exact = match alpha {
         Alpha::Fixed(alpha) => Enumeration::new(&model, rows, alpha),
         _ => Enumeration::integrated(&model, rows),

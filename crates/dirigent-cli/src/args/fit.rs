@@ -207,7 +207,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
     /// The number of threads; it never changes labels, but for async schedules [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
     #[arg(long, value_name = "NAME", value_parser = kernel)]

@@ -35,7 +35,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "S", value_parser = share, requires = "clusters")]
     pub(crate) min_share: Option<f64>,
     /// The number of threads; it never changes what is predicted [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
@@ -48,7 +48,7 @@ pub(crate) struct PredictArgs {
 pub(crate) struct PredictOutputArgs {
     /// Write to this file, which is replaced: a table (.csv) or an array (.npy: labels as int32; with --proba doubles, a column for each
     /// cluster and last the new one; with --log-density doubles) [default: a table to standard output]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Add p_new, the probability of a cluster not seen before, and p_0, p_1, …, those of the clusters; they sum to 1
     #[arg(long)]

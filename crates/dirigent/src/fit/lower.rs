@@ -58,7 +58,6 @@ pub(super) fn method(
     if method.name.is_in_rounds() {
         let coordinator = RoundsCoordinatorOptions {
             n_workers,
-            model: model.clone(),
             alpha,
             cycles,
             n_kept: 0,
@@ -78,7 +77,6 @@ pub(super) fn method(
     }
     let coordinator = CoordinatorOptions {
         n_workers,
-        model: model.clone(),
         alpha,
         consolidation: method.consolidation(),
         splits: method.splits(),
@@ -96,6 +94,7 @@ pub(super) fn method(
     };
     Ok(MethodSetup::Distributed(DistributedOptions {
         coordinator,
+        model: model.clone(),
         draws,
         draws_from: method.draws_from(),
         engine,

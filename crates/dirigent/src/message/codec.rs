@@ -244,7 +244,7 @@ mod tests {
     use crate::message::{Moved, Overlap};
     use crate::model::{Model, ModelOptions};
     use crate::node::Joins;
-    use crate::rows::{CountTable, Shard, Table};
+    use crate::rows::{Shard, Table};
     use crate::survey::Survey;
     use crate::sweep::Kernel;
     use proptest::prelude::*;
@@ -316,11 +316,8 @@ mod tests {
             n_rows: 2,
         };
         let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
-        let mut documents = CountTable::new(2);
-        documents.push_row([(0, 3), (1, 1)]);
-        let of_documents = Hello { survey: Survey::of(&Shard::of_table(Table::Counts(documents))), kernel };
-        let hellos = [Hello { survey, kernel }, of_documents].map(Message::Hello);
-        for message in hellos.into_iter().chain([Message::Plan(plan), Message::ShownLabels(labels)]) {
+        let hello = Hello { n_rows: 2, n_columns: 2, is_counts: false, kernel };
+        for message in [Message::Hello(hello), Message::Plan(plan), Message::ShownLabels(labels)] {
             assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
         }
     }

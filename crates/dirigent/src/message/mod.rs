@@ -26,7 +26,6 @@ use crate::model::Model;
 use crate::node::Joins;
 use crate::rng::Seed;
 use crate::stats::Stats;
-use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// Who pushes, and which push it is. Incarnations are handed out by the coordinator, one for each life of a worker, and never twice: so
@@ -44,8 +43,12 @@ pub struct Stamp {
 /// A worker's first word: what it has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The summary of its rows.
-    pub survey: Survey,
+    /// How many rows.
+    pub n_rows: u64,
+    /// How many columns they have.
+    pub n_columns: u64,
+    /// Whether they are word counts.
+    pub is_counts: bool,
     /// The best instructions it has.
     pub kernel: Kernel,
 }

@@ -9,6 +9,7 @@ use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
+use crate::model::Model;
 use crate::node::{AvCoordinator, AvWorkerOptions, RoundsCoordinatorOptions, WorkerKind, keeps_no_checkpoints};
 use crate::observer::Observer;
 use crate::rows::Shard;
@@ -26,24 +27,26 @@ pub struct AvOptions {
 /// Runs AV over shards, which are the workers' first rows in order.
 pub fn run(
     shards: &[Shard],
+    model: &Model,
     options: &AvOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    let pair = |coordinator| Av { coordinator, merges: options.merges };
+    let pair = |coordinator| Av { coordinator, model, merges: options.merges };
     rounds::run(pair, shards, &options.rounds, truth, observer)
 }
 
-struct Av {
+struct Av<'a> {
     coordinator: RoundsCoordinatorOptions,
+    model: &'a Model,
     merges: bool,
 }
 
-impl Pair for Av {
+impl Pair for Av<'_> {
     type Coordinator = AvCoordinator;
 
     fn coordinator(&self) -> AvCoordinator {
-        AvCoordinator::new(self.coordinator.clone())
+        AvCoordinator::new(self.coordinator.clone(), self.model.clone())
     }
 
     fn resume(&self, _checkpoint: &[u8]) -> Result<(AvCoordinator, Plan)> {
@@ -60,7 +63,7 @@ impl Pair for Av {
     }
 }
 
-impl InRounds for Av {
+impl InRounds for Av<'_> {
     fn components(&self, coordinator: &AvCoordinator) -> Vec<(ComponentId, Stats)> {
         coordinator.components().to_vec()
     }

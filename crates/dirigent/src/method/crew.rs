@@ -11,7 +11,6 @@ use crate::message::Plan;
 use crate::node::{Node, WorkerKind, WorkerSpec, WorkerStart};
 use crate::posterior::horizon::{Cycles, Ending};
 use crate::rows::Shard;
-use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// Makes workers, and makes them again.
@@ -105,8 +104,8 @@ impl<'a, C> Nodes<'a, C> {
 
 /// What the successor of a coordinator is told.
 pub(super) struct Succession<'a> {
-    /// Of the rows that the run began with.
-    pub(super) survey: Survey,
+    /// Rows that the run began with.
+    pub(super) n_rows: u64,
     pub(super) kernel: Kernel,
     pub(super) workers: &'a [ShardId],
     pub(super) n_restarts: u32,
@@ -132,7 +131,7 @@ impl<C: Node> Respawn<C, Box<dyn Node>> for Nodes<'_, C> {
     fn coordinator(&mut self) -> Result<C> {
         self.n_restarts += 1;
         (self.successor)(&Succession {
-            survey: Survey::of_all(&self.crew.shards[..self.n_workers as usize]),
+            n_rows: self.crew.shards[..self.n_workers as usize].iter().map(|shard| shard.n_rows() as u64).sum(),
             kernel: self.crew.kernel.unwrap_or_else(Kernel::best),
             workers: &self.workers,
             n_restarts: self.n_restarts,

@@ -19,6 +19,7 @@ use crate::method::cgs::{Draws, Outcome};
 use crate::method::collector::Watching;
 use crate::method::crew::{Nodes, Succession};
 use crate::method::drive::{Driven, Launch, Pair, drive, other_workers, saved_nodes};
+use crate::model::{Model, ModelOptions};
 use crate::node::{Coordinator, CoordinatorOptions, Node, Schedule, WorkerKind, deal_anew};
 use crate::observer::Observer;
 use crate::rows::Shard;
@@ -81,6 +82,8 @@ pub enum DrawsFrom {
 pub struct DistributedOptions {
     /// The method.
     pub coordinator: CoordinatorOptions,
+    /// What the model was resolved from: the fine start tries other widths.
+    pub model: ModelOptions,
     /// States to keep, if any.
     pub draws: Option<Draws>,
     /// Where the nodes run.
@@ -104,6 +107,7 @@ pub struct DistributedOptions {
 /// Runs a method over shards, which are the workers' rows in order.
 pub fn run(
     shards: &[Shard],
+    model: &Model,
     options: &DistributedOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
@@ -131,7 +135,7 @@ pub fn run(
             shows_labels: coordinator_options.shows_labels,
         },
     };
-    let driven = drive(&Consolidated(coordinator_options), launch, truth, observer)?;
+    let driven = drive(&Consolidated { options: coordinator_options, model }, launch, truth, observer)?;
     let Driven { coordinator, mut outcome, ids, totals, n_rows_in_last_cycle } = driven;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
     if n_rows_in_last_cycle < outcome.state.len() as u64 {
@@ -141,24 +145,27 @@ pub fn run(
 }
 
 /// The nodes of the methods that consolidate.
-struct Consolidated(CoordinatorOptions);
+struct Consolidated<'a> {
+    options: CoordinatorOptions,
+    model: &'a Model,
+}
 
-impl Pair for Consolidated {
+impl Pair for Consolidated<'_> {
     type Coordinator = Coordinator;
 
     fn coordinator(&self) -> Coordinator {
-        Coordinator::new(self.0.clone())
+        Coordinator::new(self.options.clone(), self.model.clone())
     }
 
     fn resume(&self, checkpoint: &[u8]) -> Result<(Coordinator, Plan)> {
-        let coordinator = Coordinator::resume(self.0.clone(), checkpoint)?;
+        let coordinator = Coordinator::resume(self.options.clone(), checkpoint)?;
         let plan = coordinator.plan().cloned().expect("a checkpoint has a plan");
         Ok((coordinator, plan))
     }
 
     fn rebuild(&self, succession: &Succession<'_>) -> Result<Coordinator> {
-        let plan = self.0.plan(&succession.survey, succession.kernel)?;
-        let options = CoordinatorOptions { cycles: succession.cycles(self.0.cycles), ..self.0.clone() };
+        let plan = self.options.plan(self.model, succession.n_rows, succession.kernel);
+        let options = CoordinatorOptions { cycles: succession.cycles(self.options.cycles), ..self.options.clone() };
         Ok(Coordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
     }
 

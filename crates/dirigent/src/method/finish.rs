@@ -10,6 +10,7 @@ use super::slice;
 use crate::checkpoint::{Found, Saved};
 use crate::engine::RunTotals;
 use crate::error::Result;
+use crate::model::Model;
 use crate::node::RoundsCoordinatorOptions;
 use crate::observer::Observer;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
@@ -22,20 +23,20 @@ pub(super) const MOVES_PER_CYCLE: u8 = 1;
 /// method ended.
 pub(super) fn run(
     shards: &[Shard],
+    model: &Model,
     options: &DistributedOptions,
     draws: Draws,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
     let burn_in = DistributedOptions { draws: None, ..options.clone() };
-    let (found, saved) = find(shards, &burn_in, truth, observer)?;
+    let (found, saved) = find(shards, model, &burn_in, truth, observer)?;
     if found.outcome.stopped_because == StoppedBecause::TimeLimit {
         return Ok((found.outcome, found.totals));
     }
     let exact = RoundsOptions {
         coordinator: RoundsCoordinatorOptions {
             n_workers: options.coordinator.n_workers,
-            model: options.coordinator.model.clone(),
             alpha: options.coordinator.alpha,
             cycles: Cycles::Fixed(cycles_to_discard(found.outcome.cycles) + draws.n_cycles()),
             n_kept: draws.n_cycles(),
@@ -50,7 +51,8 @@ pub(super) fn run(
         start: Some(found.outcome.state.clone()),
         time_limit: found.time_left(options),
     };
-    let (outcome, totals) = slice::run(shards, &exact, truth, &mut Continued { observer, found: &found, saved })?;
+    let (outcome, totals) =
+        slice::run(shards, model, &exact, truth, &mut Continued { observer, found: &found, saved })?;
     let stopped_because = match outcome.stopped_because {
         StoppedBecause::TimeLimit => StoppedBecause::TimeLimit,
         _ => found.outcome.stopped_because,
@@ -62,6 +64,7 @@ pub(super) fn run(
 /// What the method finds, or has found before this run was taken up again; then also the state of the sampler that follows.
 fn find(
     shards: &[Shard],
+    model: &Model,
     options: &DistributedOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
@@ -70,7 +73,7 @@ fn find(
     if let Some(found) = saved.as_mut().and_then(|saved| saved.found.take()) {
         return Ok((found, saved));
     }
-    let (outcome, totals) = distributed::run(shards, options, truth, &mut BurnIn { observer, saved })?;
+    let (outcome, totals) = distributed::run(shards, model, options, truth, &mut BurnIn { observer, saved })?;
     Ok((Found { outcome, totals }, None))
 }
 

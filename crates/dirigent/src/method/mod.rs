@@ -48,6 +48,7 @@ use std::time::{Duration, Instant};
 
 /// A method with all it needs to run.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a run")]
 pub enum MethodOptions {
     /// Collapsed Gibbs on one worker.
     Cgs(CgsOptions),
@@ -118,14 +119,10 @@ impl MethodOptions {
         options
     }
 
-    /// Replaces what nodes are told of the model.
+    /// Notes what the model was resolved from.
     pub fn set_model(&mut self, model: ModelOptions) {
-        match self {
-            Self::Cgs(_) => {}
-            Self::Distributed(options) => options.coordinator.model = model,
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
-                options.coordinator.model = model
-            }
+        if let Self::Distributed(options) = self {
+            options.model = model;
         }
     }
 
@@ -266,7 +263,7 @@ fn with_fine_start(
     let is_timed = !matches!(distributed.engine, Engine::Simulated(_));
     let deadline = distributed.time_limit.filter(|_| is_timed).and_then(|limit| after(began, limit));
     let mut search = Search { rows, survey: &survey, seed, kernel, n_threads, deadline, observer };
-    let labels = search.labels(&shards, model, &distributed.coordinator.model, found)?;
+    let labels = search.labels(&shards, model, &distributed.model, found)?;
     let spent = if is_timed { began.elapsed().as_secs_f64() } else { 0.0 };
     let time_limit = distributed.time_limit.map(|limit| (limit - spent).max(0.0));
     Ok(Some(DistributedOptions { start: Some(labels), time_limit, ..distributed.clone() }))
@@ -306,21 +303,21 @@ pub fn run(
             let distributed = started.as_ref().unwrap_or(distributed);
             let shards = options.shards(rows);
             let (outcome, totals) = match (distributed.draws, distributed.draws_from) {
-                (Some(draws), DrawsFrom::Exact) => finish::run(&shards, distributed, draws, truth, observer)?,
-                _ => distributed::run(&shards, distributed, truth, observer)?,
+                (Some(draws), DrawsFrom::Exact) => finish::run(&shards, model, distributed, draws, truth, observer)?,
+                _ => distributed::run(&shards, model, distributed, truth, observer)?,
             };
             Ok((outcome, Some(totals)))
         }
         MethodOptions::Slice(slice) => {
-            let (outcome, totals) = slice::run(&options.shards(rows), slice, truth, observer)?;
+            let (outcome, totals) = slice::run(&options.shards(rows), model, slice, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
         MethodOptions::Subc(subc) => {
-            let (outcome, totals) = subc::run(&options.shards(rows), subc, truth, observer)?;
+            let (outcome, totals) = subc::run(&options.shards(rows), model, subc, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
         MethodOptions::Av(av) => {
-            let (outcome, totals) = av::run(&options.shards(rows), av, truth, observer)?;
+            let (outcome, totals) = av::run(&options.shards(rows), model, av, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
     }

@@ -11,6 +11,7 @@ use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
+use crate::model::Model;
 use crate::node::RoundsCoordinatorOptions;
 use crate::observer::Observer;
 use crate::rows::Shard;
@@ -79,8 +80,9 @@ pub(super) fn run<P: InRounds>(
 /// What the successor of a coordinator is told, and its plan.
 pub(super) fn succeeding(
     options: &RoundsCoordinatorOptions,
+    model: &Model,
     succession: &Succession<'_>,
-) -> Result<(RoundsCoordinatorOptions, Plan)> {
-    let plan = options.plan(&succession.survey, succession.kernel)?;
-    Ok((RoundsCoordinatorOptions { cycles: succession.cycles(options.cycles), ..options.clone() }, plan))
+) -> (RoundsCoordinatorOptions, Plan) {
+    let plan = options.plan(model, succession.n_rows, succession.kernel);
+    (RoundsCoordinatorOptions { cycles: succession.cycles(options.cycles), ..options.clone() }, plan)
 }

@@ -11,6 +11,7 @@ use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
+use crate::model::Model;
 use crate::node::{RoundsCoordinatorOptions, SliceCoordinator, WorkerKind};
 use crate::observer::Observer;
 use crate::rows::Shard;
@@ -19,30 +20,34 @@ use crate::stats::Stats;
 /// Runs the slice sampler over shards, which are the workers' rows in order.
 pub fn run(
     shards: &[Shard],
+    model: &Model,
     options: &RoundsOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    rounds::run(Slice, shards, options, truth, observer)
+    rounds::run(|options| Slice { options, model }, shards, options, truth, observer)
 }
 
-struct Slice(RoundsCoordinatorOptions);
+struct Slice<'a> {
+    options: RoundsCoordinatorOptions,
+    model: &'a Model,
+}
 
-impl Pair for Slice {
+impl Pair for Slice<'_> {
     type Coordinator = SliceCoordinator;
 
     fn coordinator(&self) -> SliceCoordinator {
-        SliceCoordinator::new(self.0.clone())
+        SliceCoordinator::new(self.options.clone(), self.model.clone())
     }
 
     fn resume(&self, checkpoint: &[u8]) -> Result<(SliceCoordinator, Plan)> {
-        let coordinator = SliceCoordinator::resume(self.0.clone(), checkpoint)?;
+        let coordinator = SliceCoordinator::resume(self.options.clone(), checkpoint)?;
         let plan = coordinator.plan().cloned().expect("a checkpoint has a plan");
         Ok((coordinator, plan))
     }
 
     fn rebuild(&self, succession: &Succession<'_>) -> Result<SliceCoordinator> {
-        let (options, plan) = succeeding(&self.0, succession)?;
+        let (options, plan) = succeeding(&self.options, self.model, succession);
         Ok(SliceCoordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
     }
 
@@ -51,7 +56,7 @@ impl Pair for Slice {
     }
 }
 
-impl InRounds for Slice {
+impl InRounds for Slice<'_> {
     fn components(&self, coordinator: &SliceCoordinator) -> Vec<(ComponentId, Stats)> {
         coordinator.components()
     }

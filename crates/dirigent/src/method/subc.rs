@@ -8,6 +8,7 @@ use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::message::Plan;
+use crate::model::Model;
 use crate::node::{RoundsCoordinatorOptions, SubcCoordinator, WorkerKind, keeps_no_checkpoints};
 use crate::observer::Observer;
 use crate::rows::Shard;
@@ -16,20 +17,24 @@ use crate::stats::Stats;
 /// Runs SubC over shards, which are the workers' rows in order.
 pub fn run(
     shards: &[Shard],
+    model: &Model,
     options: &RoundsOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    rounds::run(Subc, shards, options, truth, observer)
+    rounds::run(|options| Subc { options, model }, shards, options, truth, observer)
 }
 
-struct Subc(RoundsCoordinatorOptions);
+struct Subc<'a> {
+    options: RoundsCoordinatorOptions,
+    model: &'a Model,
+}
 
-impl Pair for Subc {
+impl Pair for Subc<'_> {
     type Coordinator = SubcCoordinator;
 
     fn coordinator(&self) -> SubcCoordinator {
-        SubcCoordinator::new(self.0.clone())
+        SubcCoordinator::new(self.options.clone(), self.model.clone())
     }
 
     fn resume(&self, _checkpoint: &[u8]) -> Result<(SubcCoordinator, Plan)> {
@@ -37,7 +42,7 @@ impl Pair for Subc {
     }
 
     fn rebuild(&self, succession: &Succession<'_>) -> Result<SubcCoordinator> {
-        let (options, plan) = succeeding(&self.0, succession)?;
+        let (options, plan) = succeeding(&self.options, self.model, succession);
         Ok(SubcCoordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
     }
 
@@ -46,7 +51,7 @@ impl Pair for Subc {
     }
 }
 
-impl InRounds for Subc {
+impl InRounds for Subc<'_> {
     fn components(&self, coordinator: &SubcCoordinator) -> Vec<(ComponentId, Stats)> {
         coordinator.components()
     }

@@ -8,18 +8,14 @@ use std::collections::BTreeMap;
 use crate::consolidate::{ComponentId, ShardId, fits};
 use crate::family::Conjugate;
 use crate::message::{Decoded, Hello, Joining, Plan, Stamp, require};
+use crate::model::Model;
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
 
 /// More rows, cycles, versions and components than any run has: sums of them do not overflow.
 const MOST: u64 = 1 << 48;
-/// More columns than any data have: words are numbered in four bytes.
-const MOST_COLUMNS: usize = u32::MAX as usize - 1;
 /// More sweeps between two pushes than anybody waits for.
 const MOST_SWEEPS: u32 = 1 << 20;
-/// The part of a column's largest cell by which its summary may be off.
-const ROUNDING: f64 = 1e-6;
 
 /// How many rows each worker has said it has.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +24,7 @@ pub(super) struct RowCounts(BTreeMap<ShardId, u64>);
 impl RowCounts {
     /// Notes what a worker says in its hello.
     pub(super) fn note(&mut self, shard: ShardId, hello: &Hello) {
-        self.0.insert(shard, hello.survey.n_rows);
+        self.0.insert(shard, hello.n_rows);
     }
 
     /// At most so many; a worker that another coordinator has heard may have any number.
@@ -43,53 +39,11 @@ impl RowCounts {
     }
 }
 
-/// A worker's first word. It must go together with the plan, where there is one.
-pub(super) fn check_hello(hello: &Hello, plan: Option<&Plan>) -> Decoded<()> {
-    check_survey(&hello.survey)?;
-    let fits = plan.is_none_or(|plan| plan.model.n_columns() == hello.survey.n_columns);
-    require(fits, "rows of other columns")
-}
-
-fn check_survey(survey: &Survey) -> Decoded<()> {
-    let n_rows = survey.n_rows;
-    require(n_rows <= MOST && survey.n_columns <= MOST_COLUMNS, "more rows or columns than there are")?;
-    match &survey.cells {
-        CellSummary::Numbers { columns, squared_lengths } => {
-            let could_be = |column: &ColumnSummary| column.n <= n_rows && column_could_be(column);
-            require(columns.len() == survey.n_columns, "as many summaries as columns")?;
-            require(columns.iter().all(could_be), "a summary that no column has")?;
-            require(!squared_lengths.iter().any(|length| length.is_nan()), "a row of no length")
-        }
-        CellSummary::Counts(counts) => check_counts(counts, survey.n_columns),
-    }
-}
-
-/// Sums over documents of a vocabulary of this size.
-fn check_counts(counts: &CountsSummary, n_columns: usize) -> Decoded<()> {
-    let &CountsSummary { n_entries, n_words, n_words_with_others, repeats, ref word_totals } = counts;
-    require(n_words <= MOST && n_entries <= n_words, "more words than there are")?;
-    let is_share = n_words_with_others <= n_words && (0.0..=n_words_with_others as f64).contains(&repeats);
-    require(is_share, "more repeats than words")?;
-    let are_words = word_totals.is_sorted_by(|(a, _), (b, _)| a < b)
-        && word_totals.iter().all(|(word, total)| (*word as usize) < n_columns && *total > 0);
-    require(are_words, "words that are not in the vocabulary")?;
-    let sum = word_totals.iter().try_fold(0u64, |sum, (_, total)| sum.checked_add(*total));
-    require(sum == Some(n_words), "other words than there are in all")
-}
-
-/// Whether some cells have this summary: the mean is between the smallest and the largest, and none is further from it than these two are apart.
-fn column_could_be(column: &ColumnSummary) -> bool {
-    let ColumnSummary { n, mean, squares, min, max, common, n_common, .. } = *column;
-    if n_common > n || (n_common > 0 && !(min..=max).contains(&common)) {
-        return false;
-    }
-    if n == 0 {
-        return !mean.is_nan() && squares >= 0.0;
-    }
-    let range = max - min;
-    let rounding = ROUNDING * min.abs().max(max.abs());
-    let squares_at_most = n as f64 * (range + rounding) * (range + rounding);
-    min <= max && (min - rounding..=max + rounding).contains(&mean) && (0.0..=squares_at_most).contains(&squares)
+/// A worker's first word: its rows must be such as the model is of.
+pub(super) fn check_hello(hello: &Hello, model: &Model) -> Decoded<()> {
+    check_count(hello.n_rows)?;
+    let is_fitting = hello.n_columns == model.n_columns() as u64 && hello.is_counts == model.conjugate().has_counts();
+    require(is_fitting, "rows of other columns than the model's")
 }
 
 /// What a worker that joins says beside its contributions, and the stamp it says it under: it must be the first word of a life that was given to it.
@@ -162,40 +116,23 @@ pub(super) fn check_alpha(alpha: f64) -> Decoded<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{CountTable, Table};
+    use crate::model::ModelOptions;
+    use crate::rows::Table;
+    use crate::survey::Survey;
+    use crate::sweep::Kernel;
 
     #[test]
-    fn surveys_that_no_rows_have_are_rejected() {
-        let mut documents = CountTable::new(9);
-        documents.push_row([(2, 3), (8, 1)]);
-        documents.push_row([(2, 1)]);
-        let sound = Survey::of(&Shard::of_table(Table::Counts(documents)));
-        assert!(check_survey(&sound).is_ok());
-        let changes: [fn(&mut CountsSummary); 8] = [
-            |counts| counts.n_words += 1,
-            |counts| counts.n_entries = 6,
-            |counts| counts.n_words_with_others = 6,
-            |counts| counts.repeats = f64::NAN,
-            |counts| counts.repeats = 4.5,
-            |counts| counts.word_totals[1].0 = 9,
-            |counts| counts.word_totals.swap(0, 1),
-            |counts| counts.word_totals[0].1 = u64::MAX,
-        ];
+    fn a_hello_of_other_rows_than_the_models_is_rejected() {
+        let rows = Shard::of_table(Table::from_f64(2, vec![0.0, 1.0, 5.0, 7.0]));
+        let model = Model::resolve(&ModelOptions::default(), &Survey::of(&rows)).unwrap();
+        let sound = Hello { n_rows: 2, n_columns: 2, is_counts: false, kernel: Kernel::Portable };
+        assert!(check_hello(&sound, &model).is_ok());
+        let changes: [fn(&mut Hello); 3] =
+            [|hello| hello.n_rows = MOST + 1, |hello| hello.n_columns = 3, |hello| hello.is_counts = true];
         for (ix, change) in changes.iter().enumerate() {
-            let mut survey = sound.clone();
-            let CellSummary::Counts(counts) = &mut survey.cells else { panic!("documents") };
-            change(counts);
-            assert!(check_survey(&survey).is_err(), "change {ix}");
-        }
-        let numbers = Survey::of(&Shard::of_table(Table::from_f64(1, vec![2.0, 2.0, 5.0])));
-        assert!(check_survey(&numbers).is_ok());
-        let changes: [fn(&mut ColumnSummary); 3] =
-            [|column| column.n_common = 4, |column| column.common = 6.0, |column| column.common = f64::NAN];
-        for (ix, change) in changes.iter().enumerate() {
-            let mut survey = numbers.clone();
-            let CellSummary::Numbers { columns, .. } = &mut survey.cells else { panic!("numbers") };
-            change(&mut columns[0]);
-            assert!(check_survey(&survey).is_err(), "change {ix} of a column");
+            let mut hello = sound.clone();
+            change(&mut hello);
+            assert!(check_hello(&hello, &model).is_err(), "change {ix}");
         }
     }
 }

@@ -6,8 +6,8 @@ use super::Address;
 use super::checks::{RowCounts, check_hello};
 use crate::consolidate::ShardId;
 use crate::error::Result;
-use crate::message::{Hello, Plan, Refusal};
-use crate::survey::{CellSummary, Survey};
+use crate::message::Hello;
+use crate::model::Model;
 use crate::sweep::Kernel;
 
 /// Who has said hello.
@@ -21,40 +21,34 @@ pub(super) struct Hellos {
 /// What all workers have said together.
 pub(super) struct Gathered {
     pub(super) workers: Vec<ShardId>,
-    pub(super) survey: Survey,
+    pub(super) n_rows: u64,
     /// The instructions that all have.
     pub(super) kernel: Kernel,
 }
 
 impl Hellos {
-    /// Takes in a hello. Before there is a plan: what all together come to, once so many have come. One whose rows are not like those of most others is
-    /// forgotten, and refused by name, whoever came last.
+    /// Takes in a hello, unless its rows are not the model's. Before there is a plan: what all together come to, once so many have come.
     pub(super) fn take_in(
         &mut self,
         shard: ShardId,
         hello: Hello,
-        plan: Option<&Plan>,
+        model: &Model,
+        has_plan: bool,
         n_workers: u32,
     ) -> Result<Option<Gathered>> {
-        check_hello(&hello, plan).map_err(|refusal| refusal.of(Address::Worker(shard)))?;
+        check_hello(&hello, model).map_err(|refusal| refusal.of(Address::Worker(shard)))?;
         self.row_counts.note(shard, &hello);
-        if plan.is_some() {
+        if has_plan {
             return Ok(None);
         }
         self.said.insert(shard, hello);
         if self.said.len() < n_workers as usize {
             return Ok(None);
         }
-        if let Some(odd) = self.odd_one_out() {
-            self.said.remove(&odd);
-            return Err(Refusal::new("rows of other columns than most workers have").of(Address::Worker(odd)));
-        }
-        let workers = self.said.keys().copied().collect();
-        let (surveys, kernels): (Vec<Survey>, Vec<Kernel>) =
-            std::mem::take(&mut self.said).into_values().map(|hello| (hello.survey, hello.kernel)).unzip();
-        let survey = surveys.into_iter().reduce(|all, survey| all.merge(&survey)).expect("there is a worker");
-        let kernel = kernels.into_iter().reduce(Kernel::common).expect("there is a worker");
-        Ok(Some(Gathered { workers, survey, kernel }))
+        let said = std::mem::take(&mut self.said);
+        let kernel = said.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
+        let n_rows = said.values().map(|hello| hello.n_rows).sum();
+        Ok(Some(Gathered { workers: said.into_keys().collect(), n_rows, kernel }))
     }
 
     /// A worker is gone; it will say hello again.
@@ -65,18 +59,4 @@ impl Hellos {
     pub(super) fn row_counts(&self) -> &RowCounts {
         &self.row_counts
     }
-
-    /// The first whose rows are not of the kind that most have.
-    fn odd_one_out(&self) -> Option<ShardId> {
-        let mut n_alike: BTreeMap<(usize, bool), usize> = BTreeMap::new();
-        self.said.values().for_each(|hello| *n_alike.entry(kind_of(hello)).or_default() += 1);
-        let most = n_alike.values().copied().max()?;
-        let usual = self.said.values().map(kind_of).find(|kind| n_alike[kind] == most)?;
-        self.said.iter().find(|(_, hello)| kind_of(hello) != usual).map(|(shard, _)| *shard)
-    }
-}
-
-/// How many columns rows have, and whether they are counts.
-fn kind_of(hello: &Hello) -> (usize, bool) {
-    (hello.survey.n_columns, matches!(hello.survey.cells, CellSummary::Counts(_)))
 }

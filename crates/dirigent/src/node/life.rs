@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::{Hello, Plan, Stamp};
 use crate::rows::Shard;
-use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// Who a worker is to its coordinator.
@@ -50,7 +49,8 @@ impl Life {
     }
 
     pub(super) fn say_hello(&self, out: &mut Outbox) {
-        let hello = Hello { survey: Survey::of(&self.shard), kernel: self.kernel };
+        let (n_rows, n_columns) = (self.shard.n_rows() as u64, self.shard.n_columns() as u64);
+        let hello = Hello { n_rows, n_columns, is_counts: self.shard.is_counts(), kernel: self.kernel };
         out.send(Address::Coordinator, encode(self.stamp(), &Message::Hello(hello)));
     }
 

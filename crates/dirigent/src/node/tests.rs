@@ -10,10 +10,11 @@ use super::conservation::Witness;
 use super::{Address, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox, RowLabel, Schedule, Worker};
 use crate::consolidate::{ComponentId, PieceKey, ShardId};
 use crate::family::GaussianFixed;
-use crate::model::{Alpha, ModelOptions};
+use crate::model::{Alpha, Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
 use crate::rng::{Role, Seed};
 use crate::rows::{Shard, Table};
+use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// A coordinator, its workers and the frames between them, in the hands of a test.
@@ -33,7 +34,6 @@ struct Bench {
 fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
     CoordinatorOptions {
         n_workers,
-        model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
         alpha: Alpha::Fixed(1.0),
         splits: false,
         schedule,
@@ -42,6 +42,12 @@ fn options(n_workers: u32, schedule: Schedule) -> CoordinatorOptions {
         kernel: Some(Kernel::Portable),
         ..CoordinatorOptions::default()
     }
+}
+
+/// The model of all shards.
+fn model() -> Model {
+    let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
+    Model::resolve(&options, &Survey::of(&shard(0))).unwrap()
 }
 
 /// Forty rows of four clusters on a line.
@@ -67,7 +73,7 @@ impl Bench {
     fn of(options: CoordinatorOptions, workers: Vec<Worker>) -> Self {
         let n_workers = options.n_workers;
         let mut bench = Self {
-            coordinator: Coordinator::new(options),
+            coordinator: Coordinator::new(options, model()),
             workers: workers.into_iter().map(Some).collect(),
             pushes: VecDeque::new(),
             replies: VecDeque::new(),

@@ -7,7 +7,7 @@ use dirigent::internals::message::Plan;
 use dirigent::internals::node::RoundsCoordinatorOptions;
 use dirigent::internals::rows::{CountTable, Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
-use dirigent::{CycleInfo, Kernel, Observer, Result, Stream};
+use dirigent::{CycleInfo, Kernel, Model, ModelOptions, Observer, Result, Stream};
 
 /// Cycle, log-joint, K and α of every cycle.
 #[derive(Debug, Default, PartialEq)]
@@ -57,6 +57,7 @@ pub struct Makers<C, W> {
 pub struct Nodes<C, W> {
     pub shards: Vec<Shard>,
     pub options: RoundsCoordinatorOptions,
+    pub model: Model,
     makers: Makers<C, W>,
     workers: Vec<ShardId>,
     n_restarts: u32,
@@ -64,7 +65,9 @@ pub struct Nodes<C, W> {
 
 impl<C, W> Nodes<C, W> {
     pub fn new(shards: Vec<Shard>, options: RoundsCoordinatorOptions, makers: Makers<C, W>) -> Self {
-        Self { shards, options, makers, workers: Vec::new(), n_restarts: 0 }
+        let first = &shards[..options.n_workers as usize];
+        let model = Model::resolve(&ModelOptions::default(), &Survey::of_all(first)).unwrap();
+        Self { shards, options, model, makers, workers: Vec::new(), n_restarts: 0 }
     }
 }
 
@@ -81,8 +84,9 @@ impl<C, W> Respawn<C, W> for Nodes<C, W> {
     }
     fn coordinator(&mut self) -> Result<C> {
         self.n_restarts += 1;
-        let survey = Survey::of_all(&self.shards[..self.options.n_workers as usize]);
-        let plan = self.options.plan(&survey, Kernel::best())?;
+        let first = &self.shards[..self.options.n_workers as usize];
+        let n_rows = first.iter().map(|shard| shard.n_rows() as u64).sum();
+        let plan = self.options.plan(&self.model, n_rows, Kernel::best());
         Ok((self.makers.rebuild)(self.options.clone(), plan, &self.workers, self.n_restarts))
     }
 }

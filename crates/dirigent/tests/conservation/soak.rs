@@ -43,7 +43,6 @@ fn live(n_workers: u32, n_cycles: u64) {
     let simulation = stormy(n_workers, n_cycles, &mut rng);
     let options = CoordinatorOptions {
         n_workers,
-        model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() },
         schedule: Schedule::Async,
         cycles: Cycles::Fixed(n_cycles),
         seed: 5,
@@ -52,9 +51,10 @@ fn live(n_workers: u32, n_cycles: u64) {
     };
     let shards: Vec<Shard> = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(false, &mut rng)).collect();
     let n_rows = shards.iter().map(|shard| shard.n_rows() as i64).sum::<i64>();
-    let mut nodes = Nodes { shards, options: options.clone(), workers: Vec::new(), n_restarts: 0 };
+    let model = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() };
+    let mut nodes = Nodes::new(shards, &options, &model);
     let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
-    let (mut coordinator, mut counted) = (Coordinator::new(options), Counting::default());
+    let (mut coordinator, mut counted) = (Coordinator::new(options, nodes.model.clone()), Counting::default());
     let (mut witness, mut n_events) = (Witness::default(), 0u64);
     let totals = run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut counted, &mut |moment| {
         n_events += 1;

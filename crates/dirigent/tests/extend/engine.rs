@@ -13,7 +13,8 @@ use dirigent::internals::node::{Address, Coordinator, CoordinatorOptions, CycleR
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
-use dirigent::{CycleInfo, Error, Kernel, ModelOptions, Observer, Result, Transport};
+use dirigent::internals::survey::Survey;
+use dirigent::{CycleInfo, Error, Kernel, Model, ModelOptions, Observer, Result, Transport};
 
 // begin: engine
 /// Runs the nodes to their end, event by event, and returns what the coordinator reported. A frame is only carried: what is in it is the nodes' business.
@@ -108,13 +109,12 @@ fn shards() -> Vec<Shard> {
 }
 
 fn options() -> CoordinatorOptions {
-    CoordinatorOptions {
-        n_workers: 4,
-        model: ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
-        cycles: Cycles::Fixed(15),
-        seed: 3,
-        ..CoordinatorOptions::default()
-    }
+    CoordinatorOptions { n_workers: 4, cycles: Cycles::Fixed(15), seed: 3, ..CoordinatorOptions::default() }
+}
+
+fn model(shards: &[Shard]) -> Model {
+    let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
+    Model::resolve(&options, &Survey::of_all(shards)).expect("the options are right")
 }
 
 struct Lines(Vec<(u64, f64, usize)>);
@@ -130,14 +130,14 @@ impl Observer for Lines {
 fn lines(shards: &[Shard], engine: Engine) -> Vec<(u64, f64, usize)> {
     let options = DistributedOptions { coordinator: options(), engine, ..DistributedOptions::default() };
     let mut lines = Lines(Vec::new());
-    distributed::run(shards, &options, None, &mut lines).expect("the run ends");
+    distributed::run(shards, &model(shards), &options, None, &mut lines).expect("the run ends");
     lines.0
 }
 
 #[test]
 fn a_queue_gives_the_same_run_as_threads_bit_for_bit() {
     let shards = shards();
-    let mut coordinator = Coordinator::new(options());
+    let mut coordinator = Coordinator::new(options(), model(&shards));
     let worker =
         |(id, shard): (u32, &Shard)| -> Box<dyn Node> { Box::new(Worker::new(id, shard.clone(), Kernel::best())) };
     let mut workers: Vec<Box<dyn Node>> = (0..).zip(&shards).map(worker).collect();

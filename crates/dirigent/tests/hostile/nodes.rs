@@ -7,10 +7,11 @@ use dirigent::internals::consolidate::ShardId;
 use dirigent::internals::node::conservation::Witness;
 use dirigent::internals::node::{
     Address, AvCoordinator, AvWorker, AvWorkerOptions, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox,
-    RoundsCoordinatorOptions, SliceCoordinator, SliceWorker, SubcCoordinator, SubcWorker, Worker,
+    SliceCoordinator, SliceWorker, SubcCoordinator, SubcWorker, Worker,
 };
 use dirigent::internals::rows::{CountTable, Shard, Table};
-use dirigent::{Covariance, Error, Kernel, ModelOptions, Schedule};
+use dirigent::internals::survey::Survey;
+use dirigent::{Covariance, Error, Kernel, Model, ModelOptions, Schedule};
 
 use super::files::{coordinator_options, slice_options};
 use super::frames::{HEADER, sealed};
@@ -233,12 +234,16 @@ fn workers<W>(family: u8, make: impl Fn(ShardId, Shard) -> W) -> Vec<W> {
 }
 
 fn main_bench(family: u8, schedule: Schedule, splits: bool) -> Bench<Coordinator, Worker> {
-    let options = CoordinatorOptions { schedule, splits, model: model(family), ..coordinator_options() };
-    Bench::new(Coordinator::new(options), workers(family, |id, shard| Worker::new(id, shard, Kernel::Portable)))
+    let options = CoordinatorOptions { schedule, splits, ..coordinator_options() };
+    Bench::new(
+        Coordinator::new(options, resolved(family)),
+        workers(family, |id, shard| Worker::new(id, shard, Kernel::Portable)),
+    )
 }
 
-fn in_rounds(family: u8) -> RoundsCoordinatorOptions {
-    RoundsCoordinatorOptions { model: model(family), ..slice_options() }
+/// The model of all workers' rows.
+fn resolved(family: u8) -> Model {
+    Model::resolve(&model(family), &Survey::of_all(&workers(family, |_, shard| shard))).unwrap()
 }
 
 /// A run of the default method, somewhere in it.
@@ -267,7 +272,7 @@ pub fn run(bytes: &[u8]) -> bool {
         }
         3 | 7 | 8 => {
             let mut bench = Bench::new(
-                SliceCoordinator::new(in_rounds(family)),
+                SliceCoordinator::new(slice_options(), resolved(family)),
                 workers(family, |id, shard| SliceWorker::new(id, shard, Kernel::Portable)),
             );
             bench.run(Some(&change), |bench| {
@@ -278,7 +283,7 @@ pub fn run(bytes: &[u8]) -> bool {
         }
         9 => {
             let mut bench = Bench::new(
-                SubcCoordinator::new(in_rounds(family)),
+                SubcCoordinator::new(slice_options(), resolved(family)),
                 workers(family, |id, shard| SubcWorker::new(id, shard, Kernel::Portable)),
             );
             bench.run(Some(&change), |bench| {
@@ -294,7 +299,7 @@ pub fn run(bytes: &[u8]) -> bool {
                 merges: false,
             };
             let make = |id, shard| AvWorker::new(id, shard, Kernel::Portable, options(id), None);
-            let mut bench = Bench::new(AvCoordinator::new(in_rounds(family)), workers(family, make));
+            let mut bench = Bench::new(AvCoordinator::new(slice_options(), resolved(family)), workers(family, make));
             bench.ends_with_a_loss = true;
             bench.run(Some(&change), |_| {});
         }

@@ -214,7 +214,7 @@ pub fn frames() -> Vec<Vec<u8>> {
     let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
     let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
     bytes_of(vec![
-        Message::Hello(Hello { survey, kernel }),
+        Message::Hello(Hello { n_rows: survey.n_rows, n_columns: survey.n_columns as u64, is_counts: false, kernel }),
         Message::Plan(plan),
         Message::ShownLabels(labels),
         Message::Push(push),

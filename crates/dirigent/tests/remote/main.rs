@@ -90,20 +90,24 @@ fn on_workers(
 ) -> MethodOptions {
     let coordinator = CoordinatorOptions {
         n_workers: n_workers as u32,
-        model: model(),
         splits,
         schedule,
         cycles: Cycles::Fixed(12),
         seed: 3,
         ..CoordinatorOptions::default()
     };
-    MethodOptions::Distributed(DistributedOptions { coordinator, draws, engine, ..DistributedOptions::default() })
+    MethodOptions::Distributed(DistributedOptions {
+        coordinator,
+        model: model(),
+        draws,
+        engine,
+        ..DistributedOptions::default()
+    })
 }
 
 fn in_rounds(engine: Engine) -> RoundsOptions {
     let coordinator = RoundsCoordinatorOptions {
         n_workers: WORKERS as u32,
-        model: model(),
         alpha: Alpha::Fixed(1.0),
         cycles: Cycles::Fixed(8),
         seed: 3,

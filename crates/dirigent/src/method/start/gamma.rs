@@ -16,6 +16,7 @@ use crate::node::CoordinatorOptions;
 use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
+use crate::survey::Survey;
 use std::time::Instant;
 
 /// Rows of the first sample, at most about twice as many; each further one has so many times the rows of the one before; rows of the last one.
@@ -105,8 +106,8 @@ fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, search: &m
 
 /// A short fit of a sample.
 fn fit(sample: &Shard, model: &ModelOptions, search: &mut Search<'_>) -> Result<Outcome> {
+    let model = Model::resolve(model, &Survey::of(sample))?;
     let coordinator = CoordinatorOptions {
-        model: model.clone(),
         cycles: Cycles::Fixed(CYCLES),
         kernel: Some(search.kernel),
         ..CoordinatorOptions::default()
@@ -114,7 +115,8 @@ fn fit(sample: &Shard, model: &ModelOptions, search: &mut Search<'_>) -> Result<
     let time_limit = search.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs_f64());
     let options = DistributedOptions { coordinator, time_limit, ..DistributedOptions::default() };
     let interrupt = search.observer.interrupt();
-    let fitted = distributed::run(std::slice::from_ref(sample), &options, None, &mut Quiet(interrupt.clone()));
+    let shards = std::slice::from_ref(sample);
+    let fitted = distributed::run(shards, &model, &options, None, &mut Quiet(interrupt.clone()));
     if interrupt.is_raised() { Err(Error::Interrupted) } else { fitted.map(|(outcome, _)| outcome) }
 }
 

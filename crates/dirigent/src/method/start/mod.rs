@@ -245,7 +245,7 @@ mod tests {
         let chosen = chosen.unwrap();
         let fit = |start: Option<Vec<u32>>, n_threads| {
             let mut options = options(start, n_threads);
-            options.coordinator.model = chosen.options.clone();
+            options.model = chosen.options.clone();
             run(&rows, &chosen.model, &MethodOptions::Distributed(options), None, &mut ()).unwrap().0
         };
         let found = fit(None, 1);

@@ -9,7 +9,7 @@ use crate::message::av::{AvPush, AvReply, AvSwept, Parcel, encode_last, encode_l
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::slice::SliceLast;
 use crate::message::{Decoded, Stamp, require};
-use crate::model::Alpha;
+use crate::model::{Alpha, Model};
 use crate::node::checks::{check_count, check_ids, check_stats};
 use crate::node::rounds::{Gathering, Heard, Progress};
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
@@ -33,9 +33,9 @@ pub struct AvCoordinator {
 type Post = BTreeMap<ShardId, Vec<Parcel>>;
 
 impl AvCoordinator {
-    /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: RoundsCoordinatorOptions) -> Self {
-        let (gathering, progress) = (Gathering::new(options.n_workers), Progress::new(&options));
+    /// A coordinator of this model that waits for its workers' hellos.
+    pub fn new(options: RoundsCoordinatorOptions, model: Model) -> Self {
+        let (gathering, progress) = (Gathering::new(options.n_workers, model), Progress::new(&options));
         Self { options, gathering, progress, sum_log_base: 0.0, last: Vec::new() }
     }
 

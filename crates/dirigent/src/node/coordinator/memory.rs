@@ -99,6 +99,7 @@ impl Coordinator {
             return Err(another_run().into());
         }
         let pool = Pool::recall(memory.pool, family).ok_or_else(another_run)?;
+        let new = Self::new(options, memory.plan.model.clone());
         let mut coordinator = Self {
             pool,
             told: memory.told.into_iter().map(|(id, told, since)| (id, (told, since))).collect(),
@@ -119,7 +120,7 @@ impl Coordinator {
             has_closed: memory.has_closed,
             released: memory.released,
             plan: Some(memory.plan),
-            ..Self::new(options)
+            ..new
         };
         let snapshot = coordinator.snapshot_since(0, coordinator.has_closed);
         let ids: Arc<[ComponentId]> = coordinator.told.keys().copied().collect();

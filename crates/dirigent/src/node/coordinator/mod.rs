@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, decode_between, encode};
 use crate::message::{Decoded, Hello, Overlap, Plan, Push, Stamp, Told};
+use crate::model::Model;
 use crate::posterior::horizon::Horizon;
 use crate::stats::Stats;
 
@@ -30,6 +31,7 @@ use crate::stats::Stats;
 pub struct Coordinator {
     options: CoordinatorOptions,
     hellos: Hellos,
+    model: Model,
     plan: Option<Plan>,
     pool: Pool,
     members: BTreeMap<ShardId, Member>,
@@ -81,12 +83,13 @@ struct Member {
 }
 
 impl Coordinator {
-    /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: CoordinatorOptions) -> Self {
+    /// A coordinator of this model that waits for its workers' hellos.
+    pub fn new(options: CoordinatorOptions, model: Model) -> Self {
         Self {
             alpha: options.alpha.start(),
             awaited: (0..options.n_workers).collect(),
             hellos: Hellos::default(),
+            model,
             plan: None,
             pool: Pool::new(0).keeping_halves(options.splits),
             members: BTreeMap::new(),
@@ -121,7 +124,8 @@ impl Coordinator {
         let pool = Pool::new(n_restarts).keeping_halves(options.splits);
         // above whatever the one before can have handed out
         let n_incarnations = n_restarts << 24;
-        Self { plan: Some(plan), pool, awaited, is_rebuilding: true, n_incarnations, ..Self::new(options) }
+        let new = Self::new(options, plan.model.clone());
+        Self { plan: Some(plan), pool, awaited, is_rebuilding: true, n_incarnations, ..new }
     }
 
     /// The pool.
@@ -175,11 +179,12 @@ impl Coordinator {
     }
 
     fn on_hello(&mut self, stamp: Stamp, hello: Hello, out: &mut Outbox) -> Result<()> {
-        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.options.n_workers)?;
+        let gathered =
+            self.hellos.take_in(stamp.shard, hello, &self.model, self.plan.is_some(), self.options.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
-            self.plan = Some(self.options.plan(&survey, kernel)?);
+        } else if let Some(Gathered { workers, n_rows, kernel }) = gathered {
+            self.plan = Some(self.options.plan(&self.model, n_rows, kernel));
             workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())

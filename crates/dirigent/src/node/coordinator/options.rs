@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
 use crate::message::Plan;
-use crate::model::{Alpha, Model, ModelOptions};
+use crate::model::{Alpha, Model};
 use crate::posterior::horizon::Cycles;
-use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// How births find their component.
@@ -62,8 +60,6 @@ pub enum FirstAlpha {
 pub struct CoordinatorOptions {
     /// Workers that take part from the beginning.
     pub n_workers: u32,
-    /// What the user said of the model.
-    pub model: ModelOptions,
     /// The concentration.
     pub alpha: Alpha,
     /// How births find their component.
@@ -99,7 +95,6 @@ impl Default for CoordinatorOptions {
     fn default() -> Self {
         Self {
             n_workers: 1,
-            model: ModelOptions::default(),
             alpha: Alpha::Auto,
             consolidation: Consolidation::Progressive,
             splits: true,
@@ -119,12 +114,12 @@ impl Default for CoordinatorOptions {
 }
 
 impl CoordinatorOptions {
-    /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
+    /// The plan for so many rows of all workers, on machines that all have `kernel`.
     // public for the tests only
     #[doc(hidden)]
-    pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
-        Ok(Plan {
-            model: Model::resolve(&self.model, survey)?,
+    pub fn plan(&self, model: &Model, n_rows: u64, kernel: Kernel) -> Plan {
+        Plan {
+            model: model.clone(),
             kernel: self.kernel.unwrap_or(kernel),
             seed: self.seed,
             chain: self.chain,
@@ -137,7 +132,7 @@ impl CoordinatorOptions {
             is_in_step: self.schedule == Schedule::Sync,
             shows_labels: self.shows_labels,
             counts_overlaps: self.splits,
-            n_rows: survey.n_rows,
-        })
+            n_rows,
+        }
     }
 }

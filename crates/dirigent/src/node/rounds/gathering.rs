@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::family::Conjugate;
 use crate::message::codec::{Message, encode};
 use crate::message::{Decoded, Hello, Plan, Stamp};
+use crate::model::Model;
 use crate::node::checks::RowCounts;
 use crate::node::hellos::{Gathered, Hellos};
 use crate::node::{Address, Frame, Outbox, RoundsCoordinatorOptions};
@@ -14,6 +15,7 @@ use crate::node::{Address, Frame, Outbox, RoundsCoordinatorOptions};
 pub(in crate::node) struct Gathering<P> {
     n_workers: u32,
     hellos: Hellos,
+    model: Model,
     plan: Option<Plan>,
     members: Members<P>,
 }
@@ -27,20 +29,24 @@ pub(in crate::node) struct Heard<'a> {
 
 impl<P> Gathering<P> {
     /// Waits for the hellos of so many workers.
-    pub(in crate::node) fn new(n_workers: u32) -> Self {
-        Self { n_workers, hellos: Hellos::default(), plan: None, members: Members::new(0..n_workers, 0) }
+    pub(in crate::node) fn new(n_workers: u32, model: Model) -> Self {
+        Self { n_workers, hellos: Hellos::default(), model, plan: None, members: Members::new(0..n_workers, 0) }
     }
 
     /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
     pub(in crate::node) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         // above whatever the one before can have handed out
         let members = Members::new(workers.iter().copied(), n_restarts << 24);
-        Self { n_workers: workers.len() as u32, plan: Some(plan), members, ..Self::new(0) }
+        Self { n_workers: workers.len() as u32, members, ..Self::planned(plan) }
     }
 
     /// The workers of a run that goes on from a border, where all had pushed and were answered.
     pub(in crate::node) fn resumed(plan: Plan, members: MembersMemory) -> Self {
-        Self { plan: Some(plan), members: members.recall(), ..Self::new(0) }
+        Self { members: members.recall(), ..Self::planned(plan) }
+    }
+
+    fn planned(plan: Plan) -> Self {
+        Self { plan: Some(plan.clone()), ..Self::new(0, plan.model) }
     }
 
     /// Who has joined, and the last answers.
@@ -68,11 +74,11 @@ impl<P> Gathering<P> {
         options: &RoundsCoordinatorOptions,
         out: &mut Outbox,
     ) -> Result<()> {
-        let gathered = self.hellos.take_in(stamp.shard, hello, self.plan.as_ref(), self.n_workers)?;
+        let gathered = self.hellos.take_in(stamp.shard, hello, &self.model, self.plan.is_some(), self.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-        } else if let Some(Gathered { workers, survey, kernel }) = gathered {
-            self.plan = Some(options.plan(&survey, kernel)?);
+        } else if let Some(Gathered { workers, n_rows, kernel }) = gathered {
+            self.plan = Some(options.plan(&self.model, n_rows, kernel));
             workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())

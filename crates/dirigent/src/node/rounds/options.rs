@@ -1,11 +1,9 @@
 //! What a coordinator is told.
 
-use crate::error::Result;
 use crate::message::Plan;
-use crate::model::{Alpha, Model, ModelOptions};
+use crate::model::{Alpha, Model};
 use crate::node::Joins;
 use crate::posterior::horizon::Cycles;
-use crate::survey::Survey;
 use crate::sweep::Kernel;
 
 /// What the coordinator of a method in rounds must know to begin.
@@ -13,8 +11,6 @@ use crate::sweep::Kernel;
 pub struct RoundsCoordinatorOptions {
     /// Workers that take part from the beginning.
     pub n_workers: u32,
-    /// What the user said of the model.
-    pub model: ModelOptions,
     /// The concentration.
     pub alpha: Alpha,
     /// Cycles to run.
@@ -38,7 +34,6 @@ impl Default for RoundsCoordinatorOptions {
     fn default() -> Self {
         Self {
             n_workers: 1,
-            model: ModelOptions::default(),
             alpha: Alpha::Auto,
             cycles: Cycles::default(),
             n_kept: 0,
@@ -52,12 +47,12 @@ impl Default for RoundsCoordinatorOptions {
 }
 
 impl RoundsCoordinatorOptions {
-    /// The plan for data of which all workers' surveys together say `survey`, on machines that all have `kernel`.
+    /// The plan for so many rows of all workers, on machines that all have `kernel`.
     // public for the tests only
     #[doc(hidden)]
-    pub fn plan(&self, survey: &Survey, kernel: Kernel) -> Result<Plan> {
-        Ok(Plan {
-            model: Model::resolve(&self.model, survey)?,
+    pub fn plan(&self, model: &Model, n_rows: u64, kernel: Kernel) -> Plan {
+        Plan {
+            model: model.clone(),
             kernel: self.kernel.unwrap_or(kernel),
             seed: self.seed,
             chain: self.chain,
@@ -67,7 +62,7 @@ impl RoundsCoordinatorOptions {
             is_in_step: true,
             shows_labels: self.shows_labels,
             counts_overlaps: false,
-            n_rows: survey.n_rows,
-        })
+            n_rows,
+        }
     }
 }

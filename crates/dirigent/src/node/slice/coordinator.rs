@@ -18,7 +18,7 @@ use crate::message::slice::{
 };
 use crate::message::slice_move::SliceSides;
 use crate::message::{Decoded, Plan, Stamp, require};
-use crate::model::Alpha;
+use crate::model::{Alpha, Model};
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
 use crate::node::rounds::{Gathering, Heard, Progress};
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
@@ -63,10 +63,10 @@ struct Column {
 }
 
 impl SliceCoordinator {
-    /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: RoundsCoordinatorOptions) -> Self {
+    /// A coordinator of this model that waits for its workers' hellos.
+    pub fn new(options: RoundsCoordinatorOptions, model: Model) -> Self {
         Self {
-            gathering: Gathering::new(options.n_workers),
+            gathering: Gathering::new(options.n_workers, model),
             progress: Progress::new(&options),
             columns: BTreeMap::new(),
             live: BTreeSet::new(),
@@ -83,8 +83,9 @@ impl SliceCoordinator {
 
     /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
     pub fn rebuild(options: RoundsCoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+        let new = Self::new(options, plan.model.clone());
         let gathering = Gathering::again(plan, workers, n_restarts);
-        Self { gathering, epoch: n_restarts, is_rebuilding: true, ..Self::new(options) }
+        Self { gathering, epoch: n_restarts, is_rebuilding: true, ..new }
     }
 
     /// The plan, once there is one.

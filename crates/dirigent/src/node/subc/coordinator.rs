@@ -11,7 +11,7 @@ use crate::message::codec::{Message, decode_between};
 use crate::message::slice::SliceLast;
 use crate::message::subc::{DrawnHalves, Places, SubcDraw, SubcPush, SubcReply, encode_reply, encode_shared};
 use crate::message::{Decoded, Plan, Stamp};
-use crate::model::Alpha;
+use crate::model::{Alpha, Model};
 use crate::node::checks::{check_count, check_ids, check_joining, check_stats};
 use crate::node::rounds::{Gathering, Heard, Progress};
 use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox, RoundsCoordinatorOptions};
@@ -44,10 +44,10 @@ struct Column {
 }
 
 impl SubcCoordinator {
-    /// A coordinator that waits for its workers' hellos.
-    pub fn new(options: RoundsCoordinatorOptions) -> Self {
+    /// A coordinator of this model that waits for its workers' hellos.
+    pub fn new(options: RoundsCoordinatorOptions, model: Model) -> Self {
         Self {
-            gathering: Gathering::new(options.n_workers),
+            gathering: Gathering::new(options.n_workers, model),
             progress: Progress::new(&options),
             columns: BTreeMap::new(),
             fresh: BTreeSet::new(),
@@ -61,10 +61,11 @@ impl SubcCoordinator {
 
     /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
     pub fn rebuild(options: RoundsCoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
+        let new = Self::new(options, plan.model.clone());
         let gathering = Gathering::again(plan, workers, n_restarts);
         // above whatever the one before can have counted to: rounds name the workers' streams
         let round = u64::from(n_restarts) << 40;
-        Self { gathering, round, epoch: n_restarts, is_rebuilding: true, ..Self::new(options) }
+        Self { gathering, round, epoch: n_restarts, is_rebuilding: true, ..new }
     }
 
     /// Components with rows and their statistics, added up in worker order.

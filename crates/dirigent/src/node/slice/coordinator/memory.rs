@@ -61,6 +61,7 @@ impl SliceCoordinator {
             .filter(is_ours)
             .ok_or_else(|| InputError::new("the checkpoint of the coordinator is of another run"))?;
         let horizon = memory.horizon.going_on(options.cycles, options.n_kept);
+        let new = Self::new(options, memory.plan.model.clone());
         Ok(Self {
             gathering: Gathering::resumed(memory.plan, memory.members),
             progress: Progress::resumed(memory.cycle, memory.alpha, horizon, memory.has_closed),
@@ -71,7 +72,7 @@ impl SliceCoordinator {
             last_id: memory.last_id,
             is_resumed: true,
             border: Some(checkpoint.to_vec()),
-            ..Self::new(options)
+            ..new
         })
     }
 }
