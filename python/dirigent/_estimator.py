@@ -20,7 +20,7 @@ from . import _core, _looks
 from ._components import covariances_of, means_of
 from ._engine import ENGINES
 from ._input import rows_of
-from ._options import data_options, fit_options
+from ._options import as_parameters, data_options, fit_options
 from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
@@ -201,7 +201,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self._take(folder)
         self._batches: list[Any] = batches
         for warning in folder.json("run.json")["warnings"]:
-            warnings.warn(warning, FitWarning, stacklevel=3)
+            warnings.warn(as_parameters(warning), FitWarning, stacklevel=3)
         if interruption is not None:
             raise interruption
 

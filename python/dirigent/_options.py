@@ -55,6 +55,13 @@ def fit_options(parameters: Mapping[str, Any], start: str | None = None) -> str:
     return json.dumps(options, default=_plain)
 
 
+def as_parameters(text: str) -> str:
+    """A message of the library with the names that parameters have here."""
+    for parameter, option in _NAMES.items():
+        text = text.replace(f"`{option}`", f"`{parameter}`")
+    return text
+
+
 def data_options(**given: Any) -> str:
     """The options of the rows, as JSON."""
     options = {name: value for name, value in given.items() if value is not None and not (isinstance(value, str) and value == "auto")}

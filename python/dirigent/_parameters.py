@@ -97,7 +97,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
 
 
 # `__new__` takes anything: what there is to give is told by the constructor
-Parameters.__signature__ = inspect.signature(Parameters).replace(  # type: ignore[attr-defined]
+Parameters.__signature__ = inspect.signature(Parameters).replace(
     parameters=list(inspect.signature(Parameters.__init__).parameters.values())[1:]
 )
 
