@@ -34,7 +34,12 @@ function themed(layout, style) {
   };
   const merged = over(base, layout);
   // on a narrow screen a legend would leave no room for the plot; hovering still tells
-  if (narrow.matches) Object.assign(merged, { showlegend: false, height: layout.meta?.tall ? layout.height : Math.min(merged.height, 380) });
+  if (narrow.matches) {
+    const { tall } = layout.meta ?? {};
+    Object.assign(merged, { showlegend: false, height: tall ? merged.height : Math.min(merged.height, 380) });
+    const firstWords = merged.yaxis.ticktext?.map((text) => text.split(", ")[0]);
+    if (tall) merged.yaxis = { ...merged.yaxis, title: { text: "" }, ...(firstWords && { ticktext: firstWords }) };
+  }
   return resolved(merged, "", style);
 }
 

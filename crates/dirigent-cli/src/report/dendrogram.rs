@@ -47,11 +47,16 @@ pub(crate) fn plot(groups: &Groups, words: &[Vec<String>]) -> Option<Plot> {
     } else {
         json!({"showticklabels": false})
     };
-    let plot = Plot::new("Tree over the components", alt, data, ["height: ln(n/σ)", "component"])
-        .caption(caption)
-        .table(table(groups))
-        .other_cuts("tree", Value::Null)
-        .wide(height as u32);
+    let plot = Plot::new(
+        "Tree over the components",
+        alt,
+        data,
+        ["height: ln(n/σ)", if words.is_empty() { "component" } else { "" }],
+    )
+    .caption(caption)
+    .table(table(groups))
+    .other_cuts("tree", Value::Null)
+    .wide(height as u32);
     let margin = 0.03 * (places.last - places.first);
     let range = [places.first - margin / 3.0, places.last + margin];
     let plot = plot.layout(json!({"yaxis": ticks, "xaxis": {"range": range, "zeroline": false}, "hovermode": "closest", "meta": {"tall": true}}));

@@ -65,6 +65,7 @@ impl Features {
             _ => Self::of_numbers(fitted, weights),
         };
         features.components.clone_from(&groups.components);
+        features.widen(&groups.members);
         features.summarize();
         features
     }
@@ -170,6 +171,24 @@ impl Features {
         });
         let features = chosen.iter().map(feature).collect();
         Self { features, weights, components: Vec::new(), values: values.collect(), sds: Vec::new() }
+    }
+
+    /// The standard deviations of groups of several components: those within the components and between them.
+    fn widen(&mut self, members: &[Vec<u32>]) {
+        if self.sds.is_empty() {
+            return;
+        }
+        for (group, members) in members.iter().enumerate().filter(|(_, members)| members.len() > 1) {
+            let places: Vec<usize> = members.iter().map(|&component| self.components[component as usize]).collect();
+            let sd = |ix: usize| {
+                let mean_of = |number: &dyn Fn(usize) -> f64| {
+                    places.iter().map(|&place| self.weights[place] * number(place)).sum::<f64>() / self.weights[group]
+                };
+                let mean = mean_of(&|place| self.values[place][ix]);
+                mean_of(&|place| self.sds[place][ix].powi(2) + (self.values[place][ix] - mean).powi(2)).sqrt()
+            };
+            self.sds[group] = (0..self.features.len()).map(sd).collect();
+        }
     }
 
     /// Means and standard deviations over all rows, from those of the components.
@@ -293,4 +312,23 @@ fn telling_words(fitted: &FittedModel, weights: &[f64], components: &[usize]) ->
     words.truncate(MOST_WORDS);
     words.sort_unstable();
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::tests::{groups_of, run_of_heaps};
+    use dirigent::Clusters;
+
+    #[test]
+    fn a_group_is_as_wide_as_its_components_lie_apart_and_all_rows_do_not_depend_on_the_cut() {
+        let features = |clusters| Features::of(&groups_of(&run_of_heaps(5, clusters)));
+        let (one, all) = (features(Clusters::Number(1)), features(Clusters::Components));
+        // the one cluster is all rows
+        let (value, sd, feature) = (one.values[0][0], one.sds[0][0], &one.features[0]);
+        assert!((sd - feature.sd).abs() < 1e-9 * sd, "{sd} and {}", feature.sd);
+        assert!((value - feature.overall).abs() < 0.02 * sd, "{value} and {}", feature.overall);
+        assert_eq!((feature.overall, feature.sd), (all.features[0].overall, all.features[0].sd));
+        assert!(all.sds[0][0] < 0.5 * sd);
+    }
 }

@@ -258,16 +258,22 @@ pub(super) mod tests {
     use crate::report::run::Run;
     use dirigent::{Clusters, Data, FitOptions};
 
-    /// The run of a fit of `n_heaps` heaps of numbers, most of them far apart.
+    /// The run of a fit of `n_heaps` heaps of numbers, far apart.
     pub(crate) fn run_of_heaps(n_heaps: usize, clusters: Clusters) -> Run {
         let cell = |ix: usize| {
             let heap = ix % n_heaps;
             (heap * heap) as f64 * 1.5 + heap as f64 * 6.0 + (ix * 7 % 11) as f64 * 0.2
         };
-        let data = Data::from_cells(1, (0..60 * n_heaps).map(cell).collect()).unwrap();
         let mut options = FitOptions::default();
-        (options.run.clusters, options.run.cycles) = (Some(clusters), Some(10));
+        options.run.clusters = Some(clusters);
+        run_of((0..60 * n_heaps).map(cell).collect(), options)
+    }
+
+    /// The run of a fit of one column.
+    pub(crate) fn run_of(cells: Vec<f64>, mut options: FitOptions) -> Run {
+        options.run.cycles = Some(10);
         let folder = tempfile::tempdir().unwrap();
+        let data = Data::from_cells(1, cells).unwrap();
         dirigent::fit(&data, &options).unwrap().save(folder.path().join("run")).unwrap();
         Run::read(&folder.path().join("run")).unwrap()
     }

@@ -114,3 +114,42 @@ impl Lineage {
         line.map(|place| (100.0 * sums[place] / total).round() as u8).take_while(|percent| *percent < 100).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::tests::{groups_of, run_of};
+    use dirigent::{Covariance, FitOptions};
+
+    #[test]
+    fn a_row_is_as_certain_in_every_cut_as_its_cluster_is_probable() {
+        // an even row of numbers, in components that overlap
+        let mut options = FitOptions::default();
+        (options.model.covariance, options.model.noise_sd) = (Some(Covariance::Fixed), Some(1.0));
+        let mut run = run_of((0..600).map(|ix| f64::from(ix) * 0.05).collect(), options);
+        let (groups, fitted) = (groups_of(&run), run.model.clone().unwrap());
+        let sample = Sample::of(run.sample.take().unwrap(), &fitted, &groups).unwrap();
+        let (tree, lineage) = (&run.tree.as_ref().unwrap().0, Lineage::of(&groups));
+        assert!(tree.n_components() > 3 && sample.certainties.iter().any(|certainties| certainties.len() > 1));
+        let mut predictor = Predictor::new(&fitted.model, &fitted.components, fitted.alpha, Kernel::best(), 1);
+        for k in 1..=groups.most_clusters() {
+            let nodes = groups.cut_into(k);
+            let expected = predictor.predict_all(&sample.fitted, Some(&tree.cut(k, 0.0)));
+            for (ix, expected) in expected.iter().enumerate() {
+                let leaf = lineage.leaves[sample.components[ix] as usize];
+                let line = std::iter::successors(Some(leaf), |&place| groups.nodes[place].parent);
+                let (steps, place) = line.enumerate().find(|(_, place)| nodes.contains(place)).unwrap();
+                assert_eq!(nodes[expected.label as usize], place);
+                let percent = sample.certainties[ix].get(steps).copied().unwrap_or(100);
+                assert!((100.0 * expected.certainty - f32::from(percent)).abs() <= 0.51, "row {ix} of {k}");
+            }
+        }
+        // the clusters of the run are one of the cuts
+        let own = predictor.predict_all(&sample.fitted, Some(&groups.cut));
+        assert!(
+            own.iter()
+                .zip(&sample.predictions)
+                .all(|(a, b)| a.label == b.label && (a.certainty - b.certainty).abs() < 1e-6)
+        );
+    }
+}
