@@ -2,24 +2,20 @@
 
 usage: every_set.py DATA [RESULTS.csv] [--seeds 0,1] [--command target/release/dirigent] [--limit 300] [--only small,batteries] [--commits]
 
-DATA has small/*.csv (labels in a last column `label` or `category`), batteries/*/*.data.gz (see batteries.py), docword.NAME.txt.gz with labels.NAME.txt, and NAME.npy with
-NAME.labels.npy. The largest text, commits, is fitted only if `--commits` is given, after all others, with the first seed. A line that the table has already is not made again.
+DATA has small/*.csv (labels in a last column `label` or `category`), batteries/*/*.data.gz, docword.NAME.txt.gz with labels.NAME.txt, and NAME.npy with
+NAME.labels.npy. A set with several reference labellings is scored against each, and the best counts; rows labelled 0 are noise and are left out. `ceiling` is the score once each
+component is sent to its majority class: how pure components are. The largest text, commits, is fitted only if `--commits` is given, after all others, with the first seed. A line that the table has already is not made again.
 """
 
-import argparse
 import csv
 import gzip
-import os
-import subprocess
 import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+import runs
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-from batteries import majority, read, score
 
 COLUMNS = ["group", "set", "rows", "columns", "clusters", "seed", "k", "ari", "nmi", "ceiling", "cpu_seconds", "seconds", "cycles"]
 LARGEST = "commits"
@@ -27,30 +23,24 @@ LARGEST = "commits"
 
 def main():
     options = parse()
-    done = read(options.results)
+    done = runs.read(options.results)
     groups = options.only.split(",") if options.only else ["small", "batteries", "texts", "features", LARGEST]
     for group, name, make in sets(options.data):
         if group not in groups or (group == LARGEST and not options.commits):
             continue
-        seeds = options.seeds.split(",")
-        for seed in seeds[:1] if group == LARGEST else seeds:
+        for seed in options.seeds[:1] if group == LARGEST else options.seeds:
             if (name, seed) in done:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 line = {"group": group, "set": name, "seed": seed} | fit(options, *make(Path(folder)), seed)
             done[name, seed] = line
-            write(options.results, done.values())
-            print(", ".join(f"{key} {value}" for key, value in line.items()), flush=True)
+            runs.write(options.results, COLUMNS, done.values())
+            runs.show(line)
     summarise(done.values())
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("results", type=Path, nargs="?", default=Path(__file__).parent / "results" / "every_set.csv")
-    parser.add_argument("--seeds", default="0,1")
-    parser.add_argument("--command", default=str(Path(__file__).parent.parent / "target" / "release" / "dirigent"))
-    parser.add_argument("--limit", type=float, default=300)
+    parser = runs.parser(__doc__, "every_set.csv")
     parser.add_argument("--only")
     parser.add_argument("--commits", action="store_true")
     return parser.parse_args()
@@ -60,9 +50,8 @@ def sets(data):
     """Group, name and how to make each set ready: the file, further arguments of `fit`, the shape, and the reference labellings, in which 0 is noise."""
     for file in sorted(data.glob("small/*.csv")):
         yield "small", file.stem, lambda folder, file=file: small(file)
-    for file in sorted(data.glob("batteries/*/*.data.gz")):
-        stem = file.name.removesuffix(".data.gz")
-        yield "batteries", f"{file.parent.name}/{stem}", lambda folder, file=file, stem=stem: battery(folder, file, stem)
+    for name, file in runs.batteries(data):
+        yield "batteries", name, lambda folder, file=file: battery(folder, file)
     texts = sorted(data.glob("docword.*.txt.gz"))
     for file in texts:
         name = file.name.split(".")[1]
@@ -85,10 +74,9 @@ def small(file):
     return file, ["--exclude", header[-1]], (len(rows), len(header) - 1), [truth]
 
 
-def battery(folder, file, stem):
-    rows = np.loadtxt(gzip.open(file), ndmin=2)
+def battery(folder, file):
+    rows, truths = runs.battery(file)
     np.save(folder / "rows.npy", rows)
-    truths = [np.loadtxt(gzip.open(labels)).astype(int) for labels in sorted(file.parent.glob(f"{stem}.labels*.gz"))]
     return folder / "rows.npy", [], rows.shape, truths
 
 
@@ -106,33 +94,25 @@ def features(labels, name):
 def fit(options, file, arguments, shape, truths, seed):
     """K, scores, seconds and cycles of one fit."""
     with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "run"
-        command = [options.command, "fit", file, *arguments, "--seed", seed, "--time-limit", str(options.limit), "--no-report", "--quiet", "--out", run]
-        began, before = time.monotonic(), os.times()
-        subprocess.run(command, check=True)
-        after = os.times()
-        seconds = time.monotonic() - began
-        cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        labels = np.unique(np.load(run / "labels.npy"), return_inverse=True)[1]
-        with open(run / "trace.csv", encoding="utf-8", newline="") as lines:
-            cycles = max(int(line["cycle"]) for line in csv.DictReader(lines))
-    found = {"rows": shape[0], "columns": shape[1], "k": int(labels.max()) + 1, "cpu_seconds": round(cpu, 2), "seconds": round(seconds, 2), "cycles": cycles}
+        found = runs.fit(options, file, folder, "--clusters", "components", "--seed", seed, *arguments)
+        labels = np.unique(np.load(f"{folder}/labels.npy"), return_inverse=True)[1]
+    found |= {"rows": shape[0], "columns": shape[1], "k": int(labels.max()) + 1}
     if not truths:
         return found
-    best = max(truths, key=lambda truth: score(adjusted_rand_score, truth, labels))
+    best = max(truths, key=lambda truth: runs.score(adjusted_rand_score, truth, labels))
     return found | {
         "clusters": len(np.unique(best[best > 0])),
-        "ari": round(score(adjusted_rand_score, best, labels), 3),
-        "nmi": round(score(normalized_mutual_info_score, best, labels), 3),
-        "ceiling": round(max(score(adjusted_rand_score, truth, majority(truth, labels)) for truth in truths), 3),
+        "ari": round(runs.score(adjusted_rand_score, best, labels), 3),
+        "nmi": round(runs.score(normalized_mutual_info_score, best, labels), 3),
+        "ceiling": round(max(runs.score(adjusted_rand_score, truth, majority(truth, labels)) for truth in truths), 3),
     }
 
 
-def write(path, lines):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="")
-        writer.writeheader()
-        writer.writerows(lines)
+def majority(truth, labels):
+    """The most frequent class of each component's rows, for every row."""
+    table = np.zeros((labels.max() + 1, truth.max() + 1))
+    np.add.at(table, (labels[truth > 0], truth[truth > 0]), 1)
+    return table.argmax(axis=1)[labels]
 
 
 def summarise(lines):

@@ -32,7 +32,7 @@ def look(options, n_rows, distance):
     rows = corners[np.arange(n_rows) % 4] + rng.normal(size=(n_rows, 2))
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/rows.npy", rows)
-        command = [options.command, "fit", f"{folder}/rows.npy", "--quiet", "--no-report", "--out"]
+        command = [options.command, "fit", f"{folder}/rows.npy", "--clusters", "components", "--quiet", "--no-report", "--out"]
         subprocess.run([*command, f"{folder}/usual"], check=True)
         subprocess.run([*command, f"{folder}/exact", "--draws", str(options.draws)], check=True)
         usual = n_components(np.load(f"{folder}/usual/labels.npy"))

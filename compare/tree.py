@@ -1,6 +1,6 @@
 """Scores the tree over components: each set fitted once with the command, then cut; beside methods of scikit-learn.
 
-usage: tree.py DATA RESULTS.csv [--seeds 0,1] [--command target/release/dirigent] [--limit 300] [--only NAME,…] [--skip-ours] [--skip-others]
+usage: tree.py DATA [RESULTS.csv] [--seeds 0] [--command target/release/dirigent] [--limit 300] [--only NAME,…] [--skip-ours] [--skip-others]
 
 Sets: DATA/batteries (several reference labellings: the best counts; rows labelled 0 are noise and are left out), DATA/small, DATA/fashion_*.npy and the documents of DATA/docword.*.
 ARI of `components`, `layer` (told nothing) and `cut` (told the number of classes of the reference), `cut_share` (the same with a least share of 0.25/K). The others:
@@ -8,18 +8,14 @@ ARI of `components`, `layer` (told nothing) and `cut` (told the number of classe
 DATA/small standardised; the command gets all rows as they are. Methods that cannot take that many rows or counts are left out. A line of RESULTS.csv that is there already is not made again.
 """
 
-import argparse
-import csv
-import gzip
 import json
-import os
 import subprocess
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import runs
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
@@ -33,11 +29,11 @@ DOCUMENTS = ["reuters", "titles", "titles_snippets", "searchsnippets", "stackove
 
 def main():
     options = parse()
-    done = read(options.results)
+    done = runs.read(options.results)
     for name, load in sets(options.data):
         if options.only and not any(name.startswith(start) for start in options.only.split(",")):
             continue
-        for seed in options.seeds.split(","):
+        for seed in options.seeds:
             line = done.setdefault((name, seed), {"set": name, "seed": seed})
             needs = (not options.skip_ours and not line.get("cut"), not options.skip_others and not line.get("kmeans") and name not in DOCUMENTS)
             if not any(needs):
@@ -50,18 +46,13 @@ def main():
                 # their starts are fixed: one run of them serves all seeds
                 known = next((done[key] for key in done if key[0] == name and done[key].get("kmeans")), None)
                 line |= {other: known.get(other, "") for other in OTHERS} if known else others(rows, truths, name.startswith("small"))
-            write(options.results, done.values())
-            print(", ".join(f"{key} {value}" for key, value in line.items()), flush=True)
+            runs.write(options.results, COLUMNS, done.values())
+            runs.show(line)
     summarise(done.values())
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--seeds", default="0")
-    parser.add_argument("--command", default="target/release/dirigent")
-    parser.add_argument("--limit", type=float, default=300)
+    parser = runs.parser(__doc__, "tree.csv", seeds="0")
     parser.add_argument("--only")
     parser.add_argument("--skip-others", action="store_true")
     parser.add_argument("--skip-ours", action="store_true")
@@ -70,8 +61,8 @@ def parse():
 
 def sets(data):
     """(name, load) of each set; load gives a file for the command or none, rows for the others or none, reference labellings with 0 for noise."""
-    for file in sorted(data.glob("batteries/*/*.data.gz")):
-        yield f"{file.parent.name}/{file.name.removesuffix('.data.gz')}", lambda file=file: battery(file)
+    for name, file in runs.batteries(data):
+        yield name, lambda file=file: (None, *runs.battery(file))
     for file in sorted(data.glob("small/*.csv")):
         if file.stem != "faithful":
             yield f"small/{file.stem}", lambda file=file: table(file)
@@ -82,12 +73,6 @@ def sets(data):
         file = data / f"docword.{name}.txt.gz"
         if file.exists():
             yield name, lambda file=file, name=name: (file, None, [np.loadtxt(data / f"labels.{name}.txt").astype(int) + 1])
-
-
-def battery(file):
-    stem = file.name.removesuffix(".data.gz")
-    truths = [np.loadtxt(gzip.open(labels)).astype(int) for labels in sorted(file.parent.glob(f"{stem}.labels*.gz"))]
-    return None, np.loadtxt(gzip.open(file), ndmin=2), truths
 
 
 def table(file):
@@ -103,11 +88,7 @@ def ours(options, file, rows, truths, seed):
         if file is None:
             file = f"{folder}/rows.npy"
             np.save(file, rows)
-        command = [options.command, "fit", str(file), "--seed", seed, "--time-limit", str(options.limit), "--no-report", "--quiet", "--out", f"{folder}/run"]
-        began, before = time.monotonic(), os.times()
-        subprocess.run(command, check=True)
-        after, seconds = os.times(), time.monotonic() - began
-        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        found = runs.fit(options, file, f"{folder}/run", "--seed", seed)
         tree = json.loads(Path(f"{folder}/run/tree.json").read_text(encoding="utf-8"))
         cuts = {name: cut(options.command, folder, name) for name in ("components", "layer")}
         line = {name: best(truths, [labels] * len(truths)) for name, labels in cuts.items()}
@@ -118,7 +99,7 @@ def ours(options, file, rows, truths, seed):
         told = {number: cut(options.command, folder, min(number, k), 0.25 / number) for number in set(numbers)}
         line["cut_share"] = best(truths, [told[number] for number in numbers])
     line |= {"classes": "/".join(map(str, sorted(set(numbers)))), "k": k, "k_layer": len(np.unique(cuts["layer"]))}
-    return line | {"temperature": tree["temperature"], "cpu_seconds": round(cpu, 2), "seconds": round(seconds, 2)}
+    return line | {"temperature": tree["temperature"], "cpu_seconds": found["cpu_seconds"], "seconds": found["seconds"]}
 
 
 def cut(command, folder, clusters, share=None):
@@ -150,22 +131,8 @@ def others(rows, truths, standardise):
 
 def best(truths, labellings):
     """The best score over the references, each with its own labelling; without noise."""
-    scores = [adjusted_rand_score(truth[truth > 0], labels[truth > 0]) for truth, labels in zip(truths, labellings)]
+    scores = [runs.score(adjusted_rand_score, truth, labels) for truth, labels in zip(truths, labellings)]
     return round(max(scores), 4)
-
-
-def read(path):
-    if not path.exists():
-        return {}
-    with open(path, encoding="utf-8", newline="") as lines:
-        return {(line["set"], line["seed"]): line for line in csv.DictReader(lines)}
-
-
-def write(path, lines):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="")
-        writer.writeheader()
-        writer.writerows(lines)
 
 
 def summarise(lines):

@@ -26,7 +26,7 @@ for figure in "${@:-synthetic}"; do
     fashion)
         "$dirigent" reproduce --dataset "$data/fashion_mnist_pca48.npy" --truth "$data/fashion_mnist_pca48.labels.npy" \
             --seeds 3 --cycles 50 --workers 20 --scaling 0 --out "$folder/fashion" \
-            -- --family gaussian --covariance fixed --sigma 8 --sigma0 8 --m0 0
+            -- --family gaussian --covariance isotropic --sigma 8 --sigma0 8 --m0 0
         ;;
     # real documents in the place of the paper's articles
     commits)

@@ -1,4 +1,4 @@
-"""Looks at reports in a real browser: every plot is drawn, hover, legend and switches work, nothing is asked of the network, in the dark and on a phone.
+"""Looks at reports in a real browser: every plot is drawn, hover, legend, slider and switches work, nothing is asked of the network, in the dark and on a phone.
 
     python3 scripts/check_report.py [--keep FOLDER] [--picture FILE]
 
@@ -71,6 +71,7 @@ def check(browser, name, page, keep):
     check_structure(browser, name)
     check_hover(browser, name)
     check_links(browser, name)
+    check_slider(browser, name, keep)
     if name != "text":
         check_switch(browser, name)
     if name == "demo":
@@ -129,6 +130,60 @@ def check_links(browser, name):
     if browser.evaluate(f"Boolean({folded})"):
         browser.evaluate(f"location.hash = {folded}.id")
         browser.wait_for(f"{folded}.getBoundingClientRect().height > 0", f"{name}: a link opens the folded cards", 15)
+
+
+def check_slider(browser, name, keep):
+    """The slider, moved by keys, shows other cuts: cards, map, sizes and tree; the button brings the clusters of the run back."""
+    if not browser.evaluate("Boolean(document.querySelector('.cut'))"):
+        expect(name == "compared", f"{name}: the page has no slider")
+        return
+    look = """(() => {
+      const all = (list, find) => [...list].map(find);
+      const plot = (cut) => document.querySelector(`figure[data-cut=${cut}]`);
+      const cards = [...document.querySelectorAll('.card')].filter(card => !card.closest('.other-cards'));
+      const colours = (cut, marks, of) => [...new Set(all(plot(cut).querySelectorAll(marks), mark => getComputedStyle(mark)[of]))].sort();
+      return {
+        said: document.querySelector('.cut output').textContent, pressed: document.querySelector('.cut button').ariaPressed,
+        cards: all(cards, card => [card.id, card.querySelector('h3').textContent, card.querySelector('.size').textContent,
+          card.style.getPropertyValue('--tone'), card.querySelector('.links').textContent]),
+        folded: cards.filter(card => card.closest('details')).length,
+        map: colours('map', '.scatterlayer .points path', 'fill'), bars: plot('sizes').querySelectorAll('.barlayer path').length,
+        tree: colours('tree', '.scatterlayer .js-line', 'stroke').length, alt: plot('map').querySelector('.plot').ariaLabel,
+        rows: all(plot('sizes').querySelectorAll('tbody tr'), row => row.textContent),
+        twice: all(document.querySelectorAll('[id^=cluster-]'), card => card.id).length !== cards.length,
+      };
+    })()"""
+    fitted = browser.evaluate(look)
+    most = int(browser.evaluate("document.querySelector('.cut input').max"))
+    browser.evaluate("document.querySelector('.cut input').focus()")
+
+    def move(key, n_clusters):
+        browser.key(key)
+        browser.wait_for(f"document.documentElement.dataset.cut == '{n_clusters}'", f"{name}: {key} cuts into {n_clusters}", 15)
+        browser.wait_for("new Promise(done => setTimeout(() => done(true), 150))", "the plots are drawn")
+        return browser.evaluate(look)
+
+    for key, k in [("Home", 1), ("ArrowRight", 2), ("End", most)]:
+        cut = move(key, k)
+        noun = "cluster" if k == 1 else "clusters"
+        expect(cut["said"] == f"{k} {noun}" and cut["pressed"] == "false", f"{name}: at {k} the slider says {cut['said']}")
+        expect([card[0] for card in cut["cards"]] == [f"cluster-{ix}" for ix in range(k)], f"{name}: cards at {k}: {cut['cards']}")
+        expect([card[1] for card in cut["cards"]] == [f"Cluster {ix}" for ix in range(k)], f"{name}: titles at {k}")
+        expect(cut["folded"] == max(k - 9, 0) and not cut["twice"], f"{name}: at {k} {cut['folded']} cards are folded")
+        expect(cut["bars"] == len(cut["rows"]) == k, f"{name}: at {k} there are {cut['bars']} bars")
+        expect(k > 12 or len(cut["map"]) == k, f"{name}: at {k} the map has the colours {cut['map']}")
+        expect(cut["tree"] in (k, k + 1), f"{name}: at {k} the tree has {cut['tree']} colours")
+        expect(f"{k} {noun}" in cut["alt"], f"{name}: at {k} the map is called «{cut['alt']}»")
+        expect(len(cut["cards"]) == len(fitted["cards"]) or cut["map"] != fitted["map"], f"{name}: at {k} the map has the colours it had")
+    if keep:
+        browser.screenshot(keep / f"{name}-cut.png", full=True)
+    check_structure(browser, name)
+    browser.evaluate("document.querySelector('.cut button').click()")
+    browser.wait_for("document.documentElement.dataset.cut === 'fitted'", f"{name}: the button shows the clusters of the run", 15)
+    browser.wait_for("new Promise(done => setTimeout(() => done(true), 150))", "the plots are drawn")
+    again = browser.evaluate(look)
+    different = [part for part in fitted if fitted[part] != again[part]]
+    expect(not different and again["said"].endswith(", as fitted"), f"{name}: as fitted, but {different} are not as before")
 
 
 def check_switch(browser, name):
@@ -190,6 +245,8 @@ def check_watch(browser, dirigent, folder):
     first = browser.wait_for(cycles, "watch: the page tells of cycles")
     browser.wait_for(f"{cycles} > {first}", "watch: the page moves on with the run")
     browser.wait_for("document.querySelector('main').textContent.includes('Map of a sample')", "watch: the page becomes the report", 30)
+    browser.wait_for("document.querySelector('.cut output')?.textContent.endsWith(', as fitted')", "watch: the report has its slider")
+    check_slider(browser, "watch", None)
     browser.wait_for("document.querySelector('.live').textContent === 'The run has ended.'", "watch: the page says that the run has ended")
     expect(fit.wait(30) == 0, f"watch: the fit ended with {fit.returncode}: {fit.stderr.read()}")
     expect(not browser.errors, f"watch: the console says {browser.errors}")
@@ -227,7 +284,7 @@ def main():
             start = time.monotonic()
             check_watch(browser, dirigent, folder)
             print(f"watch: {time.monotonic() - start:.1f} s", flush=True)
-    print("reports work in the browser: hover, legend, switches, dark, phone; no request, no error")
+    print("reports work in the browser: hover, legend, slider, switches, dark, phone; no request, no error")
 
 
 if __name__ == "__main__":

@@ -142,6 +142,12 @@ class Chromium:
             for kind in ["mousePressed", "mouseReleased"]:
                 self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def key(self, key):
+        """Presses a key that has no letter, such as ArrowRight."""
+        codes = {"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        for kind in ["rawKeyDown", "keyUp"]:
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key])
+
     def screenshot(self, path, full=False):
         options = {"captureBeyondViewport": True} if full else {}
         if full:

@@ -35,11 +35,15 @@ def test_the_model_file_is_read_as_its_page_says(transform, heaps, tmp_path):
     page = {}
     exec(compile(only_block("model-file.md", "python"), "model-file.md", "exec"), page)
     rows, _ = heaps
-    model = DirichletProcessMixture(covariance="fixed", sigma=0.5, sigma0=5.0, cycles=20, out=tmp_path / "run", **transform).fit(rows)
+    prior = {"sigma": 0.5, "sigma0": 5.0}
+    model = DirichletProcessMixture(
+        "components", covariance_type="isotropic", prior=prior, random_state=0, max_iter=20, out=tmp_path / "run", **transform
+    ).fit(rows)
     other = rows + np.linspace(-3.0, 3.0, len(rows))[:, None]
     probabilities, log_density = page["predict"](tmp_path / "run", other)
     np.testing.assert_allclose(log_density, model.score_samples(other), atol=1e-3)
     np.testing.assert_allclose(probabilities[:, -1], model.new_proba(other), atol=1e-4)
+    np.testing.assert_array_equal(model.n_components_, probabilities.shape[1] - 1)
     assert (probabilities[:, :-1].argmax(axis=1) == model.predict(other)).all()
 
 

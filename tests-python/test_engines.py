@@ -194,7 +194,7 @@ import dirigent.ray
 from dirigent import DirichletProcessMixture
 
 rows = np.load(sys.argv[1])
-options = {"n_workers": 2, "random_state": 1, "cycles": 6}
+options = {"n_workers": 2, "random_state": 1, "method_options": {"cycles": 6}}
 ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
 expected = DirichletProcessMixture(**options).fit(rows).labels_
 assert (dirigent.ray.fit(rows, **options).labels_ == expected).all()

@@ -16,7 +16,7 @@ from dirigent import DirichletProcessMixture
 
 def test_heaps_are_found_and_described(heaps):
     X, truth = heaps
-    model = DirichletProcessMixture().fit(X)
+    model = DirichletProcessMixture(random_state=0).fit(X)
     assert model.n_components_ == 3
     assert adjusted_rand_score(truth, model.labels_) > 0.98
     assert model.labels_.dtype == np.int32
@@ -28,14 +28,14 @@ def test_heaps_are_found_and_described(heaps):
     assert model.covariances_.shape in {(3, 2, 2), (3, 2)}
     assert model.converged_ and model.alpha_ > 0
     assert model.trace_["k"].iloc[-1] == 3
-    assert "3 clusters of 180 rows" in model._repr_html_()
+    assert "3 clusters (3 components) of 180 rows" in model._repr_html_()
     assert "text/html" in model._repr_mimebundle_()
-    assert "DirichletProcessMixture" in DirichletProcessMixture()._repr_html_()
+    assert "DirichletProcessMixture" in DirichletProcessMixture(random_state=0)._repr_html_()
 
 
 def test_predictions_go_together(heaps):
     X, _ = heaps
-    model = DirichletProcessMixture().fit(X)
+    model = DirichletProcessMixture(random_state=0).fit(X)
     probabilities = model.predict_proba(X)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), model.labels_)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
@@ -49,12 +49,12 @@ def test_predictions_go_together(heaps):
     assert np.exp(model.score_samples(grid)).sum() * 0.25**2 == pytest.approx(1.0, abs=0.05)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"covariance": "diagonal"}, {"covariance": "fixed", "sigma": 1.0}, {"standardize": True}, {"pca": 2}])
+@pytest.mark.parametrize("parameters", [{}, {"covariance_type": "diag"}, {"covariance_type": "isotropic", "prior": {"sigma": 1.0}}, {"standardize": True}, {"pca": 2}])
 def test_means_covariances_and_samples_are_in_units_of_the_data(heaps, parameters):
     X = heaps[0] * [1.0, 10.0] + [0.0, 500.0]
-    if "sigma" in parameters:
+    if "prior" in parameters:
         X = heaps[0]
-    model = DirichletProcessMixture(**parameters).fit(X)
+    model = DirichletProcessMixture(**{"random_state": 0} | parameters).fit(X)
     assert model.n_components_ == 3
     sampled, labels = model.sample(3000)
     assert sampled.shape == (3000, 2)
@@ -72,7 +72,7 @@ def test_means_covariances_and_samples_are_in_units_of_the_data(heaps, parameter
 
 def test_documents_are_sampled_sparse_and_as_long_as_their_topic(documents):
     counts, truth = documents
-    model = DirichletProcessMixture().fit(scipy.sparse.csr_matrix(counts))
+    model = DirichletProcessMixture(random_state=0).fit(scipy.sparse.csr_matrix(counts))
     assert adjusted_rand_score(truth, model.labels_) > 0.9
     sampled, labels = model.sample(20)
     assert scipy.sparse.issparse(sampled) and sampled.shape == (20, 12)
@@ -83,26 +83,26 @@ def test_documents_are_sampled_sparse_and_as_long_as_their_topic(documents):
 
 def test_other_kinds_of_arrays_are_converted(heaps):
     X, _ = heaps
-    labels = DirichletProcessMixture().fit(X).labels_
-    np.testing.assert_array_equal(DirichletProcessMixture().fit(np.asfortranarray(X)).labels_, labels)
-    np.testing.assert_array_equal(DirichletProcessMixture().fit(X.tolist()).labels_, labels)
-    np.testing.assert_array_equal(DirichletProcessMixture().fit(X[::-1][::-1]).labels_, labels)
+    labels = DirichletProcessMixture(random_state=0).fit(X).labels_
+    np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(np.asfortranarray(X)).labels_, labels)
+    np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(X.tolist()).labels_, labels)
+    np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(X[::-1][::-1]).labels_, labels)
     half = X.astype(np.float16)
-    expected = DirichletProcessMixture().fit(half.astype(np.float64)).labels_
-    np.testing.assert_array_equal(DirichletProcessMixture().fit(half).labels_, expected)
+    expected = DirichletProcessMixture(random_state=0).fit(half.astype(np.float64)).labels_
+    np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(half).labels_, expected)
     whole = X.round().astype(np.int32)
     expected = DirichletProcessMixture(family="gaussian").fit(whole.astype(np.float64)).labels_
     np.testing.assert_array_equal(DirichletProcessMixture(family="gaussian").fit(whole).labels_, expected)
     read_only = X.copy()
     read_only.flags.writeable = False
-    np.testing.assert_array_equal(DirichletProcessMixture().fit(read_only).labels_, labels)
+    np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(read_only).labels_, labels)
 
 
 def test_new_batches_join_what_is_there(heaps):
     X, truth = heaps
     mixed = np.random.default_rng(0).permutation(len(X))
     X, truth = X[mixed], truth[mixed]
-    model = DirichletProcessMixture()
+    model = DirichletProcessMixture(random_state=0)
     for part in np.array_split(np.arange(len(X)), 4):
         model.partial_fit(X[part])
     assert adjusted_rand_score(truth, model.labels_) > 0.98
@@ -110,21 +110,21 @@ def test_new_batches_join_what_is_there(heaps):
     # a heap that was not there before is found
     model.partial_fit(np.random.default_rng(3).normal([60.0, 60.0], 1.0, size=(60, 2)))
     assert model.n_components_ == 4
-    after_fit = DirichletProcessMixture().fit(X[:100]).partial_fit(X[100:])
+    after_fit = DirichletProcessMixture(random_state=0).fit(X[:100]).partial_fit(X[100:])
     assert adjusted_rand_score(truth, after_fit.labels_) > 0.98
 
 
 def test_a_fit_can_begin_with_labels(heaps):
     X, truth = heaps
-    model = DirichletProcessMixture(cycles=1, method="prog").fit(X, start=truth)
+    model = DirichletProcessMixture(method_options={"cycles": 1}, method="prog").fit(X, start=truth)
     assert adjusted_rand_score(truth, model.labels_) > 0.98
-    assert adjusted_rand_score(truth, DirichletProcessMixture(cycles=1).fit(X, start=truth.astype(str)).labels_) > 0.98
+    assert adjusted_rand_score(truth, DirichletProcessMixture(method_options={"cycles": 1}).fit(X, start=truth.astype(str)).labels_) > 0.98
 
 
 def test_every_cycle_is_reported_and_an_error_in_the_callback_ends_the_fit(heaps):
     X, _ = heaps
     cycles = []
-    model = DirichletProcessMixture(cycles=7, callback=cycles.append).fit(X)
+    model = DirichletProcessMixture(method_options={"cycles": 7}, callback=cycles.append).fit(X)
     assert [cycle["cycle"] for cycle in cycles] == list(range(1, len(cycles) + 1))
     assert cycles[-1]["k"] == model.n_components_
 
@@ -140,7 +140,7 @@ def test_every_cycle_is_reported_and_an_error_in_the_callback_ends_the_fit(heaps
 @pytest.mark.parametrize("method", ["dirigent", "cgs", "prog", "slicemr", "async"])
 def test_a_callback_that_has_seen_enough_ends_the_fit_with_what_there_is(heaps, method):
     X, _ = heaps
-    model = DirichletProcessMixture(method=method, cycles=500, callback=lambda cycle: cycle["cycle"] == 4).fit(X)
+    model = DirichletProcessMixture(method=method, method_options={"cycles": 500}, callback=lambda cycle: cycle["cycle"] == 4).fit(X)
     assert model.n_iter_ == 4 and not model.converged_
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.labels_.shape == (180,)
@@ -160,7 +160,7 @@ def test_ctrl_c_stops_a_fit_within_a_second_and_leaves_a_usable_model(method):
             threading.Timer(0.2, lambda: (pressed.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
             pressed.append(0.0)
 
-    model = DirichletProcessMixture(method=method, cycles=100_000, covariance="full", callback=press)
+    model = DirichletProcessMixture(method=method, method_options={"cycles": 100_000}, covariance_type="full", callback=press)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     # one pass over all rows, for the labels, is part of it
@@ -170,14 +170,14 @@ def test_ctrl_c_stops_a_fit_within_a_second_and_leaves_a_usable_model(method):
 
 
 def test_a_report_is_a_page(heaps, tmp_path):
-    DirichletProcessMixture().fit(heaps[0]).report(tmp_path / "report.html")
+    DirichletProcessMixture(random_state=0).fit(heaps[0]).report(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
 
 
 def test_progress_is_told_on_request(heaps, capsys):
-    DirichletProcessMixture(cycles=3).fit(heaps[0])
+    DirichletProcessMixture(method_options={"cycles": 3}).fit(heaps[0])
     assert capsys.readouterr().err == ""
-    DirichletProcessMixture(cycles=3, verbose=1).fit(heaps[0])
+    DirichletProcessMixture(method_options={"cycles": 3}, verbose=1).fit(heaps[0])
     assert "K 3" in capsys.readouterr().err
 
 
@@ -194,7 +194,7 @@ def test_other_threads_run_while_a_model_is_fitted():
     thread = threading.Thread(target=tick)
     thread.start()
     begin = time.monotonic()
-    DirichletProcessMixture(cycles=20, n_jobs=1).fit(X)
+    DirichletProcessMixture(method_options={"cycles": 20}, n_jobs=1).fit(X)
     end = time.monotonic()
     over.set()
     thread.join()
@@ -206,10 +206,10 @@ def test_other_threads_run_while_a_model_is_fitted():
 def test_seeds_are_those_of_scikit_learn(heaps):
     X, _ = heaps
     for make in (lambda: np.random.RandomState(3), lambda: np.random.default_rng(3), lambda: np.int64(3)):
-        first = DirichletProcessMixture(random_state=make(), cycles=2, method="cgs").fit(X)
-        second = DirichletProcessMixture(random_state=make(), cycles=2, method="cgs").fit(X)
+        first = DirichletProcessMixture(random_state=make(), method_options={"cycles": 2}, method="cgs").fit(X)
+        second = DirichletProcessMixture(random_state=make(), method_options={"cycles": 2}, method="cgs").fit(X)
         assert first.log_joint_ == second.log_joint_
-    free = [DirichletProcessMixture(random_state=None, cycles=2, method="cgs").fit(X).log_joint_ for _ in range(4)]
+    free = [DirichletProcessMixture(random_state=None, method_options={"cycles": 2}, method="cgs").fit(X).log_joint_ for _ in range(4)]
     assert len(set(free)) > 1
 
 
@@ -241,7 +241,7 @@ def test_columns_of_pandas_are_what_their_types_say():
             "many": 7 * np.arange(120),
         }
     )
-    model = DirichletProcessMixture().fit(table)
+    model = DirichletProcessMixture(random_state=0).fit(table)
     columns = model._run.json("model.json")["model"]["columns"]
     laws = [next(iter(column["law"])) for column in columns]
     assert laws == ["normal", "categorical", "categorical", "bernoulli", "categorical", "normal"]
@@ -250,12 +250,12 @@ def test_columns_of_pandas_are_what_their_types_say():
 
 def test_the_weight_of_the_prior_of_documents_is_one_number(documents):
     counts = scipy.sparse.csr_matrix(documents[0])
-    light, heavy = (DirichletProcessMixture(prior_documents=weight).fit(counts) for weight in (2.0, 200.0))
+    light, heavy = (DirichletProcessMixture(prior={"prior_documents": weight}, random_state=0).fit(counts) for weight in (2.0, 200.0))
     gammas = [model._run.json("model.json")["model"]["smoothing"] for model in (light, heavy)]
     assert gammas == pytest.approx([2.0 * 40 / 12, 200.0 * 40 / 12])
     with pytest.raises(ValueError, match="prior_documents|prior-documents"):
-        DirichletProcessMixture(prior_documents=2.0, gamma=1.0).fit(counts)
-    assert DirichletProcessMixture(gamma="learn").fit(counts).n_components_ == 2
+        DirichletProcessMixture(prior={"prior_documents": 2.0, "gamma": 1.0}).fit(counts)
+    assert DirichletProcessMixture(prior={"gamma": "learn"}, random_state=0).fit(counts).n_components_ == 2
 
 
 def _digits(library):
@@ -293,7 +293,7 @@ def _digits(library):
 def test_text_of_digits_and_categories_of_numbers_are_levels(library):
     pytest.importorskip(library)
     table = _digits(library)
-    model = DirichletProcessMixture().fit(table)
+    model = DirichletProcessMixture(random_state=0).fit(table)
     saved = model._run.json("model.json")
     laws = [next(iter(column["law"])) for column in saved["model"]["columns"]]
     assert laws == ["normal", "categorical", "categorical", "categorical", "categorical", "bernoulli", "normal"]
@@ -306,7 +306,7 @@ def test_text_of_digits_and_categories_of_numbers_are_levels(library):
 def test_levels_are_found_again_under_other_types():
     pandas = pytest.importorskip("pandas")
     table = _digits("pandas")
-    model = DirichletProcessMixture().fit(table)
+    model = DirichletProcessMixture(random_state=0).fit(table)
     # numbers where there were categories of numbers, strings where there were objects, integers where there were booleans
     other = table.assign(age=table["age"].astype(int), half=table["half"].astype(float), object=table["object"].astype("string"), flag=table["flag"].astype(int))
     np.testing.assert_array_equal(model.predict(other), model.labels_)
@@ -320,10 +320,10 @@ def test_codes_of_a_file_keep_their_zeros(tmp_path):
     pandas = pytest.importorskip("pandas")
     table = _digits("pandas")[["x", "zip"]]
     table.to_csv(tmp_path / "rows.csv", index=False)
-    model = DirichletProcessMixture().fit(tmp_path / "rows.csv")
+    model = DirichletProcessMixture(random_state=0).fit(tmp_path / "rows.csv")
     assert model._run.json("model.json")["columns"]["levels"][1] == ["01234", "98101", "00501"]
     np.testing.assert_array_equal(model.predict(table), model.labels_)
-    np.testing.assert_array_equal(DirichletProcessMixture().fit(table).labels_, model.labels_)
+    np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(table).labels_, model.labels_)
 
 
 def test_the_tree_gives_clusters_at_any_resolution(heaps):
@@ -331,11 +331,48 @@ def test_the_tree_gives_clusters_at_any_resolution(heaps):
     model = DirichletProcessMixture(random_state=0).fit(X)
     n = model.n_components_
     assert model.tree_.shape == (n - 1, 4)
-    assert np.array_equal(model.cut(n), model.labels_)
+    assert np.array_equal(model.cut("components"), model.component_labels_)
+    assert np.array_equal(model.cut(), model.labels_)
     assert set(model.cut(1)) == {0}
-    assert set(model.cut()) <= set(range(n))
     coarse = model.cut(2)
     # every component is in one cluster
-    assert all(len(set(coarse[model.labels_ == label])) == 1 for label in range(n))
-    with pytest.raises(ValueError, match="`n_clusters` 0 is not among 1 to"):
+    assert all(len(set(coarse[model.component_labels_ == label])) == 1 for label in range(n))
+    with pytest.raises(ValueError, match="`n_clusters` 0 makes no sense"):
         model.cut(0)
+    with pytest.raises(ValueError, match="`n_clusters` 1000 is not among 1 to"):
+        model.cut(1000)
+
+
+@pytest.mark.parametrize("n_clusters", ["auto", "components", 2])
+def test_everything_speaks_of_the_clusters_that_were_asked_for(heaps, n_clusters):
+    X, _ = heaps
+    model = DirichletProcessMixture(n_clusters, random_state=0).fit(X)
+    assert model.n_clusters_ == len(set(model.labels_))
+    np.testing.assert_array_equal(model.labels_, model.cut(n_clusters))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    probabilities = model.predict_proba(X)
+    assert probabilities.shape == (len(X), model.n_clusters_)
+    chosen = probabilities[np.arange(len(X)), model.labels_]
+    np.testing.assert_allclose(chosen, model.certainty_, atol=1e-5)
+    assert set(model.sample(50)[1]) <= set(range(model.n_clusters_))
+    assert model.plot_tree().get_title() == f"{model.n_components_} components"
+
+
+def test_draws_support_the_tree(heaps):
+    X, _ = heaps
+    model = DirichletProcessMixture(draws=10, random_state=0).fit(X)
+    support = model.tree_support_
+    assert support.shape == (model.n_components_ - 1,) and np.nanmin(support) >= 0 and np.nanmax(support) <= 1
+    with pytest.raises(AttributeError, match="there are no draws"):
+        DirichletProcessMixture(random_state=0).fit(X).tree_support_  # noqa: B018
+
+
+def test_what_was_used_is_told_and_can_be_used_again(heaps):
+    X, _ = heaps
+    model = DirichletProcessMixture().fit(X)
+    again = DirichletProcessMixture(
+        family=model.family_, covariance_type=model.covariance_type_, random_state=model.seed_
+    ).fit(X)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert model.family_ == "gaussian" and set(model.prior_) <= {"sigma", "sigma0", "kappa0", "nu0", "psi0", "a0", "b0"}
+    assert "nats per row" in model.choices_["covariance"][1]

@@ -29,12 +29,29 @@ def test_rows_that_are_no_rows(heaps):
 def test_missing_cells_where_a_family_cannot_have_them(heaps):
     X = heaps[0].copy()
     X[5, 0] = np.nan
-    assert "missing" in refusal(X, covariance="full")
-    model = DirichletProcessMixture().fit(X)
-    assert model.family_ == "columns"
-    whole = DirichletProcessMixture(covariance="full").fit(heaps[0])
+    assert "missing" in refusal(X, covariance_type="full")
+    model = DirichletProcessMixture(random_state=0).fit(X)
+    assert (model.family_, model.covariance_type_) == ("gaussian", "diag")
+    whole = DirichletProcessMixture(covariance_type="full").fit(heaps[0])
     with pytest.raises(ValueError, match="row 6, column 1: the cell is missing"):
         whole.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("k", "did you mean n_clusters?"),
+        ("n_components", "did you mean n_clusters"),
+        ("sigma", "it is a key of prior: prior={'sigma': ...}"),
+        ("latency", "it is a key of engine_options"),
+        ("covariance", "did you mean covariance_type?"),
+        ("familly", "did you mean 'family'?"),
+    ],
+)
+def test_a_parameter_that_does_not_exist(wrong, told):
+    with pytest.raises(TypeError, match="has no parameter") as caught:
+        DirichletProcessMixture(**{wrong: 1})
+    assert told in str(caught.value)
 
 
 def test_options_that_make_no_sense(heaps):
@@ -43,14 +60,21 @@ def test_options_that_make_no_sense(heaps):
     assert refusal(X, alpha="x") == "`alpha`: expected auto or a number"
     assert "`method`: unknown variant `nonsense`, expected one of `dirigent`" in refusal(X, method="nonsense")
     assert "`n_workers` does not go with `method` cgs" in refusal(X, method="cgs", n_workers=2)
-    assert "`point` vi needs draws" in refusal(X, point="vi")
-    assert "`latency` does not go with this engine" in refusal(X, latency=0.1)
-    assert "`exclude` is for files" in refusal(X, exclude=["1"])
+    assert "`point` vi needs draws" in refusal(X, method_options={"point": "vi"})
+    assert "`latency` does not go with this engine" in refusal(X, engine_options={"latency": 0.1})
+    with pytest.raises(ValueError, match="`exclude` is for files"):
+        DirichletProcessMixture().fit(X, exclude=["1"])
     assert "`n_workers` 1000 is more than there are rows" in refusal(X, n_workers=1000)
     assert "`random_state`: invalid value: integer `-3`" in refusal(X, random_state=-3)
-    assert "`draws` must be a whole number from 1" in refusal(X, draws=0)
+    assert "`draws`: invalid value" in refusal(X, draws=-1)
+    assert "`max_iter` must be a whole number from 1" in refusal(X, max_iter=0)
+    assert "`covariance_type`" in refusal(X, covariance_type="round")
+    assert "`n_clusters`: expected a number of at least 1, auto or components" in refusal(X, n_clusters=0)
+    assert "`n_clusters` does not go with a `point`" in refusal(X, n_clusters=2, method_options={"point": "last"})
+    assert "`prior` has no key 'sigme'\nhint: did you mean 'sigma'?" in refusal(X, prior={"sigme": 1.0})
+    assert "`engine_options` must be a dictionary" in refusal(X, engine_options="fast")
     with pytest.raises(ValueError, match="has 3 labels, but the data has 180 rows"):
-        DirichletProcessMixture().fit(X, start=[0, 1, 2])
+        DirichletProcessMixture(random_state=0).fit(X, start=[0, 1, 2])
 
 
 def test_files_that_are_not_there(tmp_path):
@@ -68,7 +92,7 @@ def test_a_folder_that_is_taken(tmp_path, heaps):
 
 
 def test_a_model_that_is_not_fitted(heaps):
-    model = DirichletProcessMixture()
+    model = DirichletProcessMixture(random_state=0)
     for method in ("predict", "predict_proba", "score_samples", "new_proba", "transform"):
         with pytest.raises(NotFittedError):
             getattr(model, method)(heaps[0])
@@ -80,15 +104,15 @@ def test_a_model_that_is_not_fitted(heaps):
 
 def test_columns_that_the_model_does_not_know(heaps, documents):
     X, _ = heaps
-    model = DirichletProcessMixture().fit(X)
+    model = DirichletProcessMixture(random_state=0).fit(X)
     with pytest.raises(ValueError, match="X has 1 features, but DirichletProcessMixture is expecting 2"):
         model.predict(X[:, :1])
     pandas = pytest.importorskip("pandas")
-    named = DirichletProcessMixture().fit(pandas.DataFrame(X, columns=["a", "b"]))
+    named = DirichletProcessMixture(random_state=0).fit(pandas.DataFrame(X, columns=["a", "b"]))
     with pytest.raises(ValueError, match="feature names"):
         named.predict(pandas.DataFrame(X, columns=["b", "a"]))
     assert not hasattr(model, "draws_")
-    words = DirichletProcessMixture().fit(scipy.sparse.csr_matrix(documents[0]))
+    words = DirichletProcessMixture(random_state=0).fit(scipy.sparse.csr_matrix(documents[0]))
     with pytest.raises(ValueError, match="found -1, expected a count"):
         words.predict(-np.ones((1, 12)))
     with pytest.raises(AttributeError, match="have no covariances"):

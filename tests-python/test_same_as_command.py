@@ -19,18 +19,25 @@ def fitted_by_command(command, tmp_path, *arguments):
 @pytest.mark.parametrize(
     ("parameters", "options"),
     [
-        ({}, []),
-        ({"random_state": 7, "method": "cgs", "cycles": 12}, ["--seed", "7", "--method", "cgs", "--cycles", "12"]),
-        ({"n_workers": 4, "n_jobs": 2, "splits": False}, ["--workers", "4", "--threads", "2", "--splits", "off"]),
+        ({"random_state": 0}, ["--seed", "0"]),
+        ({"random_state": 7, "method": "cgs", "method_options": {"cycles": 12}}, ["--seed", "7", "--method", "cgs", "--cycles", "12"]),
+        ({"n_workers": 4, "n_jobs": 2, "method_options": {"splits": False}}, ["--workers", "4", "--threads", "2", "--splits", "off"]),
         (
-            {"method": "hung", "n_workers": 4, "joins": "by_id", "first_alpha": "full"},
+            {"method": "hung", "n_workers": 4, "method_options": {"joins": "by_id", "first_alpha": "full"}},
             "--method hung --workers 4 --joins by-id --first-alpha full".split(),
         ),
+        ({"n_clusters": 2}, ["--clusters", "2"]),
+        ({"n_clusters": "components"}, ["--clusters", "components"]),
         ({"standardize": True, "pca": 1, "alpha": 0.5}, ["--standardize", "--pca", "1", "--alpha", "0.5"]),
-        ({"draws": 5, "chains": 2, "point": "vi"}, ["--draws", "5", "--chains", "2", "--point", "vi"]),
+        ({"draws": 5, "chains": 2, "method_options": {"point": "vi"}}, ["--draws", "5", "--chains", "2", "--point", "vi"]),
         ({"family": "vmf", "normalize": True}, ["--family", "vmf", "--normalize"]),
         (
-            {"engine": "simulated", "n_workers": 3, "straggler": {1: 2.5}, "crash": {2: 3}, "row_cost": 1e-6, "cycles": 9},
+            {
+                "engine": "simulated",
+                "n_workers": 3,
+                "engine_options": {"straggler": {1: 2.5}, "crash": {2: 3}, "row_cost": 1e-6},
+                "method_options": {"cycles": 9},
+            },
             "--engine simulated --workers 3 --straggler 1=2.5 --crash 2@3 --row-cost 1e-6 --cycles 9".split(),
         ),
     ],
@@ -40,7 +47,7 @@ def test_an_array_and_its_file(command, tmp_path, heaps, parameters, options, dt
     X = heaps[0].astype(dtype)
     np.save(tmp_path / "x.npy", X)
     run = fitted_by_command(command, tmp_path, tmp_path / "x.npy", *options)
-    model = DirichletProcessMixture(**parameters).fit(X)
+    model = DirichletProcessMixture(**{"random_state": 0} | parameters).fit(X)
     np.testing.assert_array_equal(model.labels_, np.load(run / "labels.npy"))
     np.testing.assert_array_equal(model.certainty_, np.load(run / "certainty.npy"))
     record = json.loads((run / "run.json").read_text())
@@ -57,10 +64,10 @@ def test_sparse_counts_and_a_docword_file(command, tmp_path, documents):
     lines = [f"{i + 1} {j + 1} {int(n)}" for i, j, n in zip(entries.row, entries.col, entries.data)]
     (tmp_path / "docword.t.txt").write_text(f"{counts.shape[0]}\n{counts.shape[1]}\n{counts.nnz}\n" + "\n".join(lines) + "\n")
     run = fitted_by_command(command, tmp_path, tmp_path / "docword.t.txt")
-    model = DirichletProcessMixture().fit(counts)
+    model = DirichletProcessMixture(random_state=0).fit(counts)
     assert model.family_ == "multinomial"
     np.testing.assert_array_equal(model.labels_, np.load(run / "labels.npy"))
-    dense = DirichletProcessMixture(family="multinomial").fit(documents[0])
+    dense = DirichletProcessMixture(family="multinomial", random_state=0).fit(documents[0])
     np.testing.assert_array_equal(model.labels_, dense.labels_)
 
 
@@ -77,7 +84,7 @@ def test_a_table_with_text_and_missing_cells_and_its_file(command, tmp_path, lib
     module = __import__(library)
     table = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
     run = fitted_by_command(command, tmp_path, file)
-    model = DirichletProcessMixture().fit(table)
+    model = DirichletProcessMixture(random_state=0).fit(table)
     np.testing.assert_array_equal(model.labels_, np.load(run / "labels.npy"))
     np.testing.assert_array_equal(model.predict(table), model.labels_)
     np.testing.assert_array_equal(model.predict(file), model.labels_)
@@ -92,10 +99,10 @@ def test_files_are_read_as_the_command_reads_them(command, tmp_path, heaps):
     np.save(tmp_path / "part-1.npy", X[50:])
     run = fitted_by_command(command, tmp_path, tmp_path / "part-0.npy", tmp_path / "part-1.npy")
     for files in (str(tmp_path / "part-*.npy"), [tmp_path / "part-0.npy", tmp_path / "part-1.npy"]):
-        model = DirichletProcessMixture().fit(files)
+        model = DirichletProcessMixture(random_state=0).fit(files)
         np.testing.assert_array_equal(model.labels_, np.load(run / "labels.npy"))
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    with_truth = DirichletProcessMixture().fit(X, truth=truth)
+    with_truth = DirichletProcessMixture(random_state=0).fit(X, truth=truth)
     assert with_truth.trace_["vi"].iloc[-1] < 0.1
 
 
@@ -105,7 +112,7 @@ def test_a_run_of_the_command_can_be_loaded_and_a_saved_model_predicted_by_the_c
     run = fitted_by_command(command, tmp_path, tmp_path / "x.npy")
     loaded = DirichletProcessMixture.load(run)
     np.testing.assert_array_equal(loaded.predict(X), np.load(run / "labels.npy"))
-    model = DirichletProcessMixture(covariance="diagonal", random_state=4, alpha=np.float64(2)).fit(X)
+    model = DirichletProcessMixture(covariance_type="diag", random_state=4, alpha=np.float64(2)).fit(X)
     model.save(tmp_path / "saved")
     result = command("predict", tmp_path / "saved", tmp_path / "x.npy", "--out", tmp_path / "labels.npy")
     assert result.returncode == 0, result.stderr

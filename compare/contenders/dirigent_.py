@@ -7,7 +7,7 @@ def load(**of_task):
     from dirigent import DirichletProcessMixture
 
     def fit(task):
-        known = {"covariance": "fixed", **task.known} if of_task.get("is_told") else {}
+        known = {"covariance_type": "isotropic", "prior": task.known} if of_task.get("is_told") else {}
         model = DirichletProcessMixture(n_jobs=task.threads, random_state=task.seed, **known).fit(task.rows)
         return Found(model.labels_, model.score_samples)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from . import _core, _looks
 from ._components import covariances_of, means_of
 from ._engine import ENGINES
 from ._input import rows_of
-from ._options import data_options, fit_options
+from ._options import as_parameters, data_options, fit_options
 from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
@@ -34,49 +35,61 @@ class FitWarning(UserWarning):
 
 # scikit-learn has no types
 class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Parameters):  # type: ignore[misc]
-    """A Dirichlet-process mixture model: clusters without choosing how many.
+    """Clusters without choosing how many: a Dirichlet-process mixture model.
 
-    Every parameter is an option of the command `dirigent fit` and does what `dirigent fit --help` says of it; what is None or "auto" is chosen
-    from the data. `X` is an array, a scipy.sparse matrix, a table of pandas, polars or pyarrow, or the name of a file (or a list of them).
+    `X` is an array, a scipy.sparse matrix, a table of pandas, polars or pyarrow, or the name of a file (or a list of them). What is "auto" or None is
+    chosen from the data; `choices_` tells what was chosen, and why.
 
     Parameters
     ----------
-    family : "auto", "gaussian", "multinomial", "bernoulli", "poisson", "categorical", "vmf" or "mixed"
-        The law of a cluster's rows.
-    covariance : "auto", "fixed", "diagonal" or "full"
-        The covariance of a Gaussian cluster.
-    alpha : "auto" or float
-        The concentration of the Dirichlet process; "auto" learns it.
+    n_clusters : "auto", "components" or int, default "auto"
+        What `labels_` are. A mixture often needs several components for one cluster; a tree over the components joins them. "auto" takes the clusters that
+        the tree shows by itself, "components" each component, a number that many clusters. `cut` changes it after the fit.
+    family : {"auto", "gaussian", "multinomial", "bernoulli", "poisson", "categorical", "vmf", "mixed"}, default "auto"
+        The distribution of a component's rows. Set it if the choice, which `family_` tells, is wrong for your columns.
+    covariance_type : {"auto", "full", "diag", "isotropic"}, default "auto"
+        The covariance of Gaussian components: a matrix each, variances each, or one variance for all. Chosen by held-out density.
     column_families : dict, optional
-        The law of single columns, by name or by number from 1.
-    sigma, sigma0, m0, gamma, kappa0, nu0, psi0, a0, b0, tau : float, optional
-        Parameters of the families' priors; `gamma="learn"` learns that of documents from samples.
-    prior_documents : float, optional
-        How many documents the prior of a cluster of documents weighs; more give fewer clusters.
-    standardize, normalize : bool
+        The distribution of single columns of a mixed table, by name or by number from 1: `{"visits": "poisson"}`.
+    prior : dict, optional
+        Parameters of the prior: `sigma`, `sigma0`, `m0` (isotropic), `kappa0`, `nu0`, `psi0` (full), `kappa0`, `a0`, `b0` (diag), `gamma`,
+        `prior_documents` (word counts), `tau` (vmf). Give them if you know the scale of your clusters. `gamma="learn"` learns that of documents.
+    alpha : "auto" or float, default "auto"
+        The concentration of the Dirichlet process: more make more components. "auto" learns it.
+    standardize, normalize : bool, default False
         Give columns mean 0 and standard deviation 1; divide rows by their lengths.
     pca : int, optional
-        Fit so many principal components instead of the columns.
-    columns, exclude, label_column, header : optional
-        Of files: which columns to read, which one holds true labels, whether the first line is a header ("yes", "no").
-    method, consolidation, schedule, splits, joins, first_alpha, sweeps_per_cycle : optional
-        Which sampler, and how its workers find together.
-    cycles, max_cycles, time_limit : "auto" or int; int; float
-        When the fit ends.
-    random_state : int, RandomState or None
-        The seed. The same seed gives the same labels, here and with the command.
-    chains, draws, thin, draws_from, split_merge, point : optional
-        Independent chains, states to keep and how they are drawn, and which partition `labels_` is.
-    n_workers, n_jobs : int, optional
-        Workers share the rows; threads (`n_jobs`) never change labels.
-    engine, latency, bandwidth, straggler, crash, garbage, cores, row_cost, kernel : optional
-        Where the workers run; `straggler={worker: factor}`, `crash={worker: cycle}`, `garbage={worker: cycle}`.
-    address, rejoin_timeout, checkpoint_dir : optional
-        With `engine="ray"`: where the cluster is, and what happens when a part of it is lost.
+        Fit as many principal components instead of the columns. For embeddings of hundreds of columns.
+    draws : int, default 0
+        States of each chain to keep, for uncertainty: `draws_`, `n_components_posterior_`.
+    chains : int, default 1
+        Independent chains; labels are of the best one. Four or more show whether they agree.
+    max_iter : "auto" or int, default "auto"
+        The most cycles over the rows. The fit ends before if nothing useful changes any more.
+    time_limit : float, optional
+        Seconds after which the fit ends with what it has.
+    method : {"dirigent", "cgs", "prog", "pooled", "hung", "async", "slicemr", "av", "subc"}, default "dirigent"
+        The sampler. "cgs" is exact and slow; the others are those of the paper.
+    method_options : dict, optional
+        `cycles` (an exact number), `thin`, `point`, `consolidation`, `schedule`, `splits`, `joins`, `first_alpha`, `sweeps_per_cycle`, `draws_from`,
+        `split_merge`, `av_merges`, `kernel`.
+    engine : {"threads", "simulated", "ray", "mpi"}, default "threads"
+        Where the workers run.
+    engine_options : dict, optional
+        "ray": `address`, `rejoin_timeout`, `checkpoint_dir`. "simulated": `latency`, `bandwidth`, `straggler={worker: factor}`, `crash={worker: cycle}`,
+        `garbage={worker: cycle}`, `cores`, `row_cost`.
+    n_workers : int, optional
+        Workers share the rows; by default by the number of rows, at most 20.
+    n_jobs : int, optional
+        Threads; None and -1 are all cores. They never change labels.
+    random_state : int, RandomState, Generator or None, default None
+        The seed. The same seed gives the same labels, here and with the command. None draws a new one, which `seed_` tells.
     out : path, optional
-        The run folder, for good; without it, it is a temporary one. `force` replaces an earlier run there.
-    verbose : int
-        1 shows how far the fit is.
+        The run folder, for good. Without it, it is a temporary one.
+    force : bool, default False
+        Replace an earlier run in `out`.
+    verbose : int, default 0
+        1 shows how far the fit is, the search for a start included.
     callback : callable, optional
         Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True.
 
@@ -86,27 +99,48 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The cluster of each row, numbered by falling size.
     certainty_ : array of float32
         The probability of that cluster.
-    n_components_, weights_, means_, covariances_ : the clusters
-        In the units of the data. What a family does not have raises an AttributeError.
-    alpha_, log_joint_, n_iter_, converged_, family_ : what came out
+    n_clusters_, n_components_ : int
+        The number of clusters among the labels, and of components of the mixture.
+    component_labels_ : array of int32
+        The most probable component of each row.
+    weights_, means_, covariances_ : arrays
+        Of the components, in the units of the data. What a family does not have raises an AttributeError.
+    tree_ : array
+        The tree over the components, as a linkage matrix of SciPy. `tree_support_` has the probability that the sides of each merge are apart.
+    family_, covariance_type_, prior_, alpha_, seed_ : what was used
+        Valid as parameters; `covariance_type_` is None if the family is not Gaussian.
+    choices_ : dict
+        What was chosen from the data: name to (value, why).
+    log_joint_, n_iter_, converged_ : how the fit ended
     trace_ : DataFrame, or dict of arrays without pandas
         A row for each cycle.
     draws_, n_components_posterior_ : with `draws`
-        States of the chain, one a row; how probable each number of clusters is.
+        States of the chain, one a row; how probable each number of components is.
     """
 
     # fitting
 
     def fit(
-        self, X: Any, y: object = None, *, start: ArrayLike | None = None, truth: ArrayLike | None = None
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        start: ArrayLike | None = None,
+        truth: ArrayLike | None = None,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        label_column: str | None = None,
+        header: str = "auto",
     ) -> DirichletProcessMixture:
-        """Fits the model to the rows of X. `start` are labels to begin with, or "fine" or "rows" (see --start); `truth` are labels to measure against.
-        y is not looked at.
+        """Fits the model to the rows of X. `start` are labels to begin with, or "fine" (small cells that are merged) or "rows" (one row after another);
+        `truth` are labels to measure against. If X is a file: `columns` and `exclude` choose what is read, `label_column` holds the truth, `header` says
+        whether the first line is one ("yes", "no"). y is not looked at.
 
         Ctrl-C ends the fit within a second or so; the model is then that of the last cycle that was whole, and KeyboardInterrupt is raised.
         """
         rows = rows_of(self, X, reset=True, family=self._wanted_family())
-        self._fit(rows, [X], start, truth)
+        files = {"columns": columns, "exclude": exclude, "label_column": label_column, "header": header}
+        self._fit(rows, [X], start, truth, files)
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> DirichletProcessMixture:
@@ -123,13 +157,15 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             )
         family = self._wanted_family()
         new = rows_of(self, X, reset=False, family=family)
-        start = np.concatenate([self.labels_, self._predict(new)[0]])
+        start = np.concatenate([self.component_labels_, self._predict(new, of_components=True)[0]])
         batches = [*self._batches, X]
         rows = _core.Rows.joined([*(rows_of(self, batch, reset=False, family=family) for batch in batches[:-1]), new])
-        self._fit(rows, batches, start, None)
+        self._fit(rows, batches, start, None, {})
         return self
 
-    def _fit(self, rows: _core.Rows, batches: list[Any], start: ArrayLike | None, truth: ArrayLike | None) -> None:
+    def _fit(
+        self, rows: _core.Rows, batches: list[Any], start: ArrayLike | None, truth: ArrayLike | None, files: dict[str, Any]
+    ) -> None:
         folder = RunFolder.temporary() if self.out is None else RunFolder(Path(self.out), is_temporary=False)
         parameters = self.get_params(deep=False) | {
             "random_state": self._seed(),
@@ -144,19 +180,20 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         name = start if isinstance(start, str) and start in ("fine", "rows") else None
         labels = {"start_labels": None if name else start, "truth": truth}
-        files = {name: os.fspath(given) for name, given in labels.items() if isinstance(given, (str, os.PathLike))}
-        arrays = {name: _label_numbers(given) for name, given in labels.items() if name not in files}
+        named = {name: os.fspath(given) for name, given in labels.items() if isinstance(given, (str, os.PathLike))}
+        arrays = {name: _label_numbers(given) for name, given in labels.items() if name not in named}
         watched = progress is not None or self.callback is not None
         try:
             interruption = _core.fit(
                 fit_options(parameters, start=name),
-                data_options(parameters, **files),
+                data_options(**files, **named),
                 rows,
                 (folder.path, self.force),
                 arrays.get("start_labels"),
                 arrays.get("truth"),
                 on_cycle if watched else None,
                 ENGINES,
+                None if progress is None else progress.on_start,
             )
         finally:
             if progress is not None:
@@ -164,7 +201,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self._take(folder)
         self._batches: list[Any] = batches
         for warning in folder.json("run.json")["warnings"]:
-            warnings.warn(warning, FitWarning, stacklevel=3)
+            warnings.warn(as_parameters(warning), FitWarning, stacklevel=3)
         if interruption is not None:
             raise interruption
 
@@ -184,8 +221,13 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.certainty_ = folder.array("certainty.npy")
         counts = folder.components()["counts"]
         self.weights_ = counts / counts.sum()
+        self.n_clusters_ = summary["n_clusters"]
         self.n_components_ = model.n_components
-        self.family_ = record["model"]["family"]
+        self.family_ = record["family"]
+        self.covariance_type_ = record["covariance"]
+        self.prior_ = record["prior"]
+        self.choices_ = {choice["name"]: (choice["value"], choice["why"]) for choice in record["choices"]}
+        self.seed_ = record["options"]["run"]["seed"]
         self.alpha_ = summary["alpha"]
         self.log_joint_ = summary["log_joint"]
         self.n_iter_ = summary["cycles"]
@@ -243,15 +285,18 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, got {n_samples}")
-        rows, labels = self._run.model.sample(n_samples, self._seed())
-        return _looks.rows_for_people(rows, self._run.model), labels
+        model = self._run.model
+        rows, components = model.sample(n_samples, self._seed())
+        return _looks.rows_for_people(rows, model), model.clusters[components].astype(np.int32)
 
     def _rows(self, X: Any) -> _core.Rows:
         check_is_fitted(self)
         return rows_of(self, X, reset=False, family="multinomial" if self.family_ == "multinomial" else "dense")
 
-    def _predict(self, rows: _core.Rows) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
-        labels, certainty, p_new, log_density, notes = self._run.model.predict(rows, self._n_threads())
+    def _predict(
+        self, rows: _core.Rows, *, of_components: bool = False
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+        labels, certainty, p_new, log_density, notes = self._run.model.predict(rows, self._n_threads(), of_components)
         _note(notes)
         return labels, certainty, p_new, log_density
 
@@ -262,12 +307,12 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def means_(self) -> NDArray[np.float64]:
-        """The mean of each cluster, one a row: of directions, the mean direction; of word counts, the probability of each word."""
+        """The mean of each component, one a row: of directions, the mean direction; of word counts, the probability of each word."""
         return means_of(self._fitted_run("means_"))
 
     @property
     def covariances_(self) -> NDArray[np.float64]:
-        """The covariance of each cluster: matrices, or variances of the columns where these are independent."""
+        """The covariance of each component: matrices, or variances of the columns where these are independent."""
         return covariances_of(self._fitted_run("covariances_"))
 
     @property
@@ -276,18 +321,34 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         linkage = self._fitted_run("tree_").json("tree.json")["linkage"]
         return np.array(linkage, dtype=float).reshape(-1, 4)
 
-    def cut(self, n_clusters: int | Literal["auto"] = "auto") -> NDArray[np.int32]:
+    @property
+    def tree_support_(self) -> NDArray[np.float64]:
+        """The posterior probability that the two sides of each merge are apart; NaN where a side has no rows. Needs draws."""
+        support = self._fitted_run("tree_support_").json("tree.json").get("support")
+        if support is None:
+            raise AttributeError("there are no draws: fit with draws=100, chains=4, say")
+        return np.array([np.nan if p is None else p for p in support], dtype=float)
+
+    @property
+    def component_labels_(self) -> NDArray[np.int32]:
+        """The most probable component of each row."""
+        run = self._fitted_run("component_labels_")
+        name = "component_labels.npy" if (run.path / "component_labels.npy").exists() else "labels.npy"
+        return run.array(name)
+
+    def cut(self, n_clusters: int | Literal["auto", "components"] = "auto") -> NDArray[np.int32]:
         """Labels of the fitted rows at another resolution: the last merges of the tree over the components are undone.
 
-        `n_clusters` is a number from 1 to `n_components_`, or "auto" for the clusters that the tree shows by itself. Clusters are numbered
-        by falling size. The fit itself stays as it is.
+        `n_clusters` is as in the constructor. Clusters are numbered by falling size. The fit itself stays as it is.
         """
         check_is_fitted(self)
-        run = self._run
-        clusters = _core.cut(run.path, None if n_clusters == "auto" else n_clusters)
-        name = "component_labels.npy" if (run.path / "component_labels.npy").exists() else "labels.npy"
-        labels: NDArray[np.int32] = clusters[run.array(name)].astype(np.int32)
+        clusters = _core.cut(self._run.path, str(n_clusters))
+        labels: NDArray[np.int32] = clusters[self.component_labels_].astype(np.int32)
         return labels
+
+    def plot_tree(self, ax: Any = None, **options: Any) -> Any:
+        """Draws the tree over the components (needs matplotlib). Further options are those of SciPy's dendrogram. Returns the axes."""
+        return _looks.plot_tree(self, ax, options)
 
     @property
     def trace_(self) -> Any:
@@ -309,7 +370,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def n_components_posterior_(self) -> dict[int, float]:
-        """The share of draws with each number of clusters."""
+        """The share of draws with each number of components."""
         posterior = self._fitted_run("n_components_posterior_").json("run.json")["posterior"]
         if posterior is None:
             raise AttributeError("there are no draws: fit with draws=100, say")
@@ -378,7 +439,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components_
+        return self._run.model.n_clusters
 
 
 def _label_numbers(labels: ArrayLike | None) -> NDArray[np.uint32] | None:

@@ -41,17 +41,17 @@ def html(estimator: DirichletProcessMixture) -> str:
     picture = str(estimator_html_repr(estimator))
     if not estimator.__sklearn_is_fitted__():
         return picture
-    sizes = np.bincount(estimator.labels_, minlength=estimator.n_components_)
+    numbers, sizes = np.unique(estimator.labels_, return_counts=True)
     cells = "".join(
-        f"<tr><td>{ix}</td><td>{weight:.3f}</td><td>{size}</td></tr>"
-        for ix, (weight, size) in enumerate(zip(estimator.weights_[:_SHOWN], sizes, strict=False))
+        f"<tr><td>{number}</td><td>{size}</td><td>{size / len(estimator.labels_):.1%}</td></tr>"
+        for number, size in zip(numbers[:_SHOWN], sizes, strict=False)
     )
-    more = f"<p>and {estimator.n_components_ - _SHOWN} more</p>" if estimator.n_components_ > _SHOWN else ""
+    more = f"<p>and {len(sizes) - _SHOWN} more</p>" if len(sizes) > _SHOWN else ""
     how = "settled" if estimator.converged_ else "ended"
     return (
-        f"{picture}<p>{estimator.n_components_} clusters of {len(estimator.labels_)} rows, "
+        f"{picture}<p>{estimator.n_clusters_} clusters ({estimator.n_components_} components) of {len(estimator.labels_)} rows, "
         f"log-joint {estimator.log_joint_:.1f}, {how} after {estimator.n_iter_} cycles</p>"
-        f"<table><tr><th>cluster</th><th>weight</th><th>rows</th></tr>{cells}</table>{more}"
+        f"<table><tr><th>cluster</th><th>rows</th><th>share</th></tr>{cells}</table>{more}"
     )
 
 
@@ -68,7 +68,23 @@ def plot(estimator: DirichletProcessMixture, X: Any, ax: Any, columns: tuple[int
     ax.scatter(cells[:, first], cells[:, second], c=estimator.predict(X), s=4, cmap="tab20", linewidths=0)
     means = estimator.means_
     ax.scatter(means[:, first], means[:, second], marker="+", c="black")
-    ax.set_title(f"{estimator.n_components_} clusters")
+    ax.set_title(f"{estimator.n_clusters_} clusters")
+    return ax
+
+
+def plot_tree(estimator: DirichletProcessMixture, ax: Any, options: dict[str, Any]) -> Any:
+    """SciPy's dendrogram; a component is shown with its number of rows."""
+    check_is_fitted(estimator)
+    from matplotlib import pyplot
+    from scipy.cluster.hierarchy import dendrogram
+
+    ax = pyplot.gca() if ax is None else ax
+    if estimator.n_components_ > 1:
+        sizes = estimator._run.json("tree.json")["sizes"]
+        labels = [f"{component} ({size:,})" for component, size in enumerate(sizes)]
+        dendrogram(estimator.tree_, ax=ax, **({"labels": labels, "leaf_rotation": 90, "no_plot": False} | options))
+    ax.set_ylabel("distance")
+    ax.set_title(f"{estimator.n_components_} components")
     return ax
 
 

@@ -2,57 +2,93 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 #: Parameters that the library calls otherwise.
-NAMES = {"n_workers": "workers", "n_jobs": "threads", "random_state": "seed"}
-#: The parameters of each group of options.
-GROUPS = {
-    "model": (
-        "family covariance alpha column_families sigma sigma0 m0 gamma prior_documents kappa0 nu0 psi0 a0 b0 tau"
-    ).split(),
-    "transform": ["standardize", "pca", "normalize"],
-    "method": (
-        "consolidation schedule splits joins first_alpha sweeps_per_cycle draws_from split_merge kernel"
-    ).split(),
-    "engine": (
-        "n_workers n_jobs latency bandwidth straggler crash garbage cores row_cost address rejoin_timeout checkpoint_dir"
-    ).split(),
-    "run": "random_state cycles max_cycles time_limit chains draws thin point".split(),
+_NAMES = {
+    "n_clusters": "clusters",
+    "covariance_type": "covariance",
+    "max_iter": "max_cycles",
+    "n_workers": "workers",
+    "n_jobs": "threads",
+    "random_state": "seed",
 }
-#: Parameters about files.
-OF_FILES = ["columns", "exclude", "label_column", "header"]
+#: The keys of each parameter that is a dictionary, and the group of options that each belongs to.
+OPTIONS: dict[str, dict[str, str]] = {
+    "prior": dict.fromkeys("sigma sigma0 m0 gamma prior_documents kappa0 nu0 psi0 a0 b0 tau".split(), "model"),
+    "method_options": dict.fromkeys(
+        "consolidation schedule splits joins first_alpha sweeps_per_cycle draws_from split_merge av_merges kernel".split(), "method"
+    )
+    | dict.fromkeys("cycles thin point".split(), "run"),
+    "engine_options": dict.fromkeys(
+        "latency bandwidth straggler crash garbage cores row_cost address rejoin_timeout checkpoint_dir".split(), "engine"
+    ),
+}
+#: The other parameters of each group of options.
+_GROUPS = {
+    "model": ["family", "covariance_type", "alpha", "column_families"],
+    "transform": ["standardize", "pca", "normalize"],
+    "engine": ["n_workers", "n_jobs"],
+    "run": ["n_clusters", "random_state", "max_iter", "time_limit", "chains", "draws"],
+}
 
 
 def fit_options(parameters: Mapping[str, Any], start: str | None = None) -> str:
     """The options of a fit, as JSON. What is None or "auto" is left out: then it is chosen from the data."""
-    options: dict[str, Any] = {group: _given(parameters, names) for group, names in GROUPS.items()}
+    options: dict[str, Any] = {"method": {}} | {group: _given(parameters, names) for group, names in _GROUPS.items()}
+    if options["run"].get("draws") == 0:
+        del options["run"]["draws"]
+    for parameter, groups in OPTIONS.items():
+        given = _dictionary(parameter, parameters[parameter], groups)
+        for key, value in given.items():
+            if value is not None:
+                options[groups[key]][key] = _value(key, value)
     for group in ("method", "engine"):
-        if parameters[group] is not None:
-            options[group]["name"] = parameters[group]
+        options[group]["name"] = parameters[group]
     options["run"]["start"] = start
     if options["model"].get("gamma") == "learn":
         options["model"] |= {"gamma": None, "learn_gamma": True}
     return json.dumps(options, default=_plain)
 
 
-def data_options(parameters: Mapping[str, Any], **files: Any) -> str:
+def as_parameters(text: str) -> str:
+    """A message of the library with the names that parameters have here."""
+    for parameter, option in _NAMES.items():
+        text = text.replace(f"`{option}`", f"`{parameter}`")
+    return text
+
+
+def data_options(**given: Any) -> str:
     """The options of the rows, as JSON."""
-    options = _given(parameters, OF_FILES) | {name: path for name, path in files.items() if path is not None}
+    options = {name: value for name, value in given.items() if value is not None and not (isinstance(value, str) and value == "auto")}
     for name in ("columns", "exclude"):
         if name in options:
             options[name] = [options[name]] if isinstance(options[name], str) else list(map(str, options[name]))
     return json.dumps(options, default=_plain)
 
 
+def _dictionary(parameter: str, given: Any, known: Mapping[str, str]) -> Mapping[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"`{parameter}` must be a dictionary, got {given!r}\nhint: its keys are {', '.join(known)}")
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"its keys are {', '.join(known)}"
+            raise ValueError(f"`{parameter}` has no key {key!r}\nhint: {hint}")
+    return given
+
+
 def _given(parameters: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     def is_given(value: Any) -> bool:
         return value is not None and not (isinstance(value, str) and value == "auto")
 
-    return {NAMES.get(name, name): _value(name, parameters[name]) for name in names if is_given(parameters[name])}
+    return {_NAMES.get(name, name): _value(name, parameters[name]) for name in names if is_given(parameters[name])}
 
 
 def _value(name: str, value: Any) -> Any:

@@ -1,136 +1,112 @@
-"""The parameters of the estimator, each an option of `dirigent fit`. What they mean is said at the estimator, where users look."""
+"""The parameters of the estimator. What they mean is said at the estimator, where users look."""
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from sklearn.base import BaseEstimator
 
+from ._options import OPTIONS
+
 Auto = Literal["auto"]
 Path_ = str | os.PathLike[str]
+
+#: Names of other libraries, and what to write here.
+_HABITS = {
+    "k": "n_clusters",
+    "n_components": "n_clusters (how many components there are is found out)",
+    "covariance": "covariance_type",
+    "cycles": "max_iter, or method_options={'cycles': ...} for an exact number",
+    "n_iter": "max_iter",
+    "seed": "random_state",
+    "workers": "n_workers",
+    "threads": "n_jobs",
+    "weight_concentration_prior": "alpha",
+    "callbacks": "callback",
+}
 
 
 # scikit-learn has no types
 class Parameters(BaseEstimator):  # type: ignore[misc]
     """As scikit-learn wants them: set by the constructor and by nobody else, under the names they have there, and checked when they are used."""
 
+    def __new__(cls, *_: Any, **given: Any) -> Any:
+        """Helps with a name that is no parameter; everything else is for the constructor."""
+        known = list(inspect.signature(cls.__init__).parameters)[1:]
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}{_suggestion(name, known)}")
+        return super().__new__(cls)
+
     def __init__(
         self,
-        family: str = "auto",
-        covariance: str = "auto",
-        alpha: float | Auto = "auto",
+        n_clusters: int | Literal["auto", "components"] = "auto",
         *,
+        family: str = "auto",
+        covariance_type: str = "auto",
         column_families: Mapping[str, str] | None = None,
-        sigma: float | None = None,
-        sigma0: float | None = None,
-        m0: float | None = None,
-        gamma: float | Literal["learn"] | None = None,
-        prior_documents: float | None = None,
-        kappa0: float | None = None,
-        nu0: float | None = None,
-        psi0: float | None = None,
-        a0: float | None = None,
-        b0: float | None = None,
-        tau: float | None = None,
+        prior: Mapping[str, Any] | None = None,
+        alpha: float | Auto = "auto",
         standardize: bool = False,
-        pca: int | None = None,
         normalize: bool = False,
-        columns: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
-        label_column: str | None = None,
-        header: str = "auto",
-        method: str = "dirigent",
-        consolidation: str | None = None,
-        schedule: str | None = None,
-        splits: bool | None = None,
-        joins: str | None = None,
-        first_alpha: str | None = None,
-        sweeps_per_cycle: int | None = None,
-        cycles: int | Auto = "auto",
-        max_cycles: int | None = None,
+        pca: int | None = None,
+        draws: int = 0,
+        chains: int = 1,
+        max_iter: int | Auto = "auto",
         time_limit: float | None = None,
-        random_state: Any = 0,
-        chains: int | None = None,
-        draws: int | None = None,
-        thin: int | None = None,
-        draws_from: str | None = None,
-        split_merge: int | None = None,
-        point: str | None = None,
+        method: str = "dirigent",
+        method_options: Mapping[str, Any] | None = None,
+        engine: str = "threads",
+        engine_options: Mapping[str, Any] | None = None,
         n_workers: int | None = None,
         n_jobs: int | None = None,
-        engine: str | None = None,
-        latency: float | None = None,
-        bandwidth: float | None = None,
-        straggler: Mapping[int, float] | None = None,
-        crash: Mapping[int, int] | None = None,
-        garbage: Mapping[int, int] | None = None,
-        cores: int | None = None,
-        row_cost: float | None = None,
-        address: str | None = None,
-        rejoin_timeout: float | None = None,
-        checkpoint_dir: Path_ | None = None,
-        kernel: str | None = None,
+        random_state: Any = None,
         out: Path_ | None = None,
         force: bool = False,
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], object] | None = None,
     ) -> None:
+        self.n_clusters = n_clusters
         self.family = family
-        self.covariance = covariance
-        self.alpha = alpha
+        self.covariance_type = covariance_type
         self.column_families = column_families
-        self.sigma = sigma
-        self.sigma0 = sigma0
-        self.m0 = m0
-        self.gamma = gamma
-        self.prior_documents = prior_documents
-        self.kappa0 = kappa0
-        self.nu0 = nu0
-        self.psi0 = psi0
-        self.a0 = a0
-        self.b0 = b0
-        self.tau = tau
+        self.prior = prior
+        self.alpha = alpha
         self.standardize = standardize
-        self.pca = pca
         self.normalize = normalize
-        self.columns = columns
-        self.exclude = exclude
-        self.label_column = label_column
-        self.header = header
-        self.method = method
-        self.consolidation = consolidation
-        self.schedule = schedule
-        self.splits = splits
-        self.joins = joins
-        self.first_alpha = first_alpha
-        self.sweeps_per_cycle = sweeps_per_cycle
-        self.cycles = cycles
-        self.max_cycles = max_cycles
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.chains = chains
+        self.pca = pca
         self.draws = draws
-        self.thin = thin
-        self.draws_from = draws_from
-        self.split_merge = split_merge
-        self.point = point
+        self.chains = chains
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.method = method
+        self.method_options = method_options
+        self.engine = engine
+        self.engine_options = engine_options
         self.n_workers = n_workers
         self.n_jobs = n_jobs
-        self.engine = engine
-        self.latency = latency
-        self.bandwidth = bandwidth
-        self.straggler = straggler
-        self.crash = crash
-        self.garbage = garbage
-        self.cores = cores
-        self.row_cost = row_cost
-        self.address = address
-        self.rejoin_timeout = rejoin_timeout
-        self.checkpoint_dir = checkpoint_dir
-        self.kernel = kernel
+        self.random_state = random_state
         self.out = out
         self.force = force
         self.verbose = verbose
         self.callback = callback
+
+
+# `__new__` takes anything: what there is to give is told by the constructor
+Parameters.__signature__ = inspect.signature(Parameters).replace(
+    parameters=list(inspect.signature(Parameters.__init__).parameters.values())[1:]
+)
+
+
+def _suggestion(name: str, known: list[str]) -> str:
+    if name in _HABITS:
+        return f"; did you mean {_HABITS[name]}?"
+    for group, options in OPTIONS.items():
+        if name in options:
+            return f"; it is a key of {group}: {group}={{{name!r}: ...}}"
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -12,7 +12,7 @@ _WIDTH = 24
 
 
 class Progress:
-    """Shows cycles as they end."""
+    """Shows steps of the start, and cycles as they end."""
 
     def __init__(self) -> None:
         self._notebook = _notebook()
@@ -22,7 +22,14 @@ class Progress:
 
     def on_cycle(self, cycle: dict[str, Any]) -> None:
         """A cycle has ended."""
-        self._line = describe(cycle)
+        self._update(describe(cycle))
+
+    def on_start(self, text: str) -> None:
+        """A step of the search for a start begins."""
+        self._update(f"start: {text}")
+
+    def _update(self, line: str) -> None:
+        self._line = line
         moving = self._notebook is not None or self._is_terminal
         now = time.monotonic()
         if now - self._shown >= (_SOON if moving else _SELDOM):

@@ -331,7 +331,7 @@ def _why(error: RayError) -> str:
 
 
 def fit(X: Any, *, address: str | None = None, folder: str | os.PathLike[str] | None = None, **parameters: Any) -> DirichletProcessMixture:
-    """A fitted `DirichletProcessMixture(engine="ray", address=address, **parameters)`.
+    """A fitted `DirichletProcessMixture(engine="ray", engine_options={"address": address}, **parameters)`.
 
     X is whatever the estimator takes, or a Ray Dataset. Names of files must mean the same files on all nodes; arrays travel to the actors with the first
     request. A Dataset is written once, by Ray, as Parquet into `folder`, a new or empty one that all nodes see, and each actor reads its own rows of it;
@@ -339,7 +339,8 @@ def fit(X: Any, *, address: str | None = None, folder: str | os.PathLike[str] | 
     """
     from ._estimator import DirichletProcessMixture
 
-    model = DirichletProcessMixture(engine="ray", address=address, **parameters)
+    options = {"address": address} | (parameters.pop("engine_options", None) or {})
+    model = DirichletProcessMixture(engine="ray", engine_options=options, **parameters)
     if not _is_dataset(X):
         if folder is not None:
             raise ValueError("folder is for a Ray Dataset")

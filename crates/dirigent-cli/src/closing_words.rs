@@ -9,6 +9,7 @@ use dirigent::{Diagnostics, Error, Fitted, PosteriorRecord, Result, StoppedBecau
 use serde::Serialize;
 
 use crate::args::OutputArgs;
+use crate::console::grouped;
 
 /// What is said when a signal has ended the run.
 pub(crate) fn describe_interruption(path: Option<&Path>) -> String {
@@ -72,10 +73,7 @@ pub(crate) fn print(fitted: &Fitted, path: &Path, report: Option<&Path>, output:
 fn describe(fitted: &Fitted, path: &Path, report: Option<&Path>) -> String {
     let summary = fitted.summary();
     let k_posterior = fitted.posterior().map(describe_posterior).unwrap_or_default();
-    let mut lines = vec![format!("K           {}{k_posterior}", summary.k)];
-    let n_clusters = fitted.layer().n_clusters();
-    let clusters = if n_clusters == 1 { "cluster" } else { "clusters" };
-    lines.push(format!("tree        {n_clusters} {clusters} of {} components (dirigent cut)", fitted.n_components()));
+    let mut lines = vec![describe_clusters(fitted), format!("K           {}{k_posterior}", summary.k)];
     lines.push(match summary.log_joint_truth {
         Some(truth) => {
             format!("log-joint   {:.1} ({:+.1} against the true labels)", summary.log_joint, summary.log_joint - truth)
@@ -92,6 +90,21 @@ fn describe(fitted: &Fitted, path: &Path, report: Option<&Path>) -> String {
     lines.push(format!("run folder  {}", path.display()));
     lines.extend(report.map(|report| format!("report      {}", report.display())));
     lines.join("\n")
+}
+
+/// The answer: how many clusters, and how large they are.
+fn describe_clusters(fitted: &Fitted) -> String {
+    const SHOWN: usize = 8;
+    let (n_clusters, n_components) = (fitted.n_clusters(), fitted.n_components());
+    let mut sizes = vec![0u64; fitted.labels().iter().max().map_or(0, |&label| label as usize + 1)];
+    fitted.labels().iter().for_each(|&label| sizes[label as usize] += 1);
+    // a component may be nobody's most probable one
+    sizes.retain(|&size| size > 0);
+    let shown: Vec<_> = sizes.iter().take(SHOWN).map(|&size| grouped(size)).collect();
+    let more = if n_clusters > SHOWN { ", …" } else { "" };
+    let clusters = if n_clusters == 1 { "cluster" } else { "clusters" };
+    let of = if n_clusters == n_components { String::new() } else { format!(" of {n_components} components") };
+    format!("{n_clusters} {clusters}{of}: {}{more} rows", shown.join(", "))
 }
 
 /// What the draws say of K, behind the K of the state.

@@ -52,7 +52,7 @@ const TOLD: [(&str, &str); 27] = [
     ("K", "/summary/k"),
     ("K of draws", "/posterior/k/mean"),
     ("labels are", "/options/run/point"),
-    ("K of labels", "/summary/k_labels"),
+    ("clusters", "/summary/n_clusters"),
     ("log-joint", "/summary/log_joint"),
     ("of the truth", "/summary/log_joint_truth"),
     ("VI", "/summary/vi"),

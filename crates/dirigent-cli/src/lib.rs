@@ -10,6 +10,7 @@ mod demo;
 mod draws;
 mod eval;
 mod fit;
+mod habits;
 mod info;
 mod info_run;
 mod predict;
@@ -25,7 +26,7 @@ mod words;
 
 use std::ffi::OsString;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use dirigent::{Error, OutsideEngines, Result};
 
 use crate::args::{Cli, Command};
@@ -34,12 +35,13 @@ use crate::console::Console;
 /// Runs the command with its arguments (the first is the program's name) and the engines that the program brings; returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngines) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let parsed = Cli::command().try_get_matches_from(&args);
+    let parsed = Cli::program().try_get_matches_from(&args);
     let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (cli.told(&args), matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(message) => {
             // help goes to stdout with code 0, a mistake to stderr with code 2; a closed pipe is no reason to fail
+            let message = habits::explained(message);
             let _ = message.print();
             return u8::try_from(message.exit_code()).unwrap_or(2);
         }

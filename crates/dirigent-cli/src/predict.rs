@@ -5,22 +5,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
+use dirigent::internals::fit::read_clusters;
 use dirigent::internals::io::DataSet;
 use dirigent::internals::posterior::predictive::Predictor;
 use dirigent::internals::rows::Shard;
 use dirigent::internals::run_dir::{FittedModel, NpyWriter, write_file};
-use dirigent::{Cut, InputError, Kernel, Prediction, Result, Tree};
+use dirigent::{Cut, InputError, Kernel, Prediction, Result};
 use serde::Serialize;
 
-use crate::args::{ClustersArg, PredictArgs, PredictOutputArgs};
+use crate::args::{PredictArgs, PredictOutputArgs};
 use crate::console::{Console, grouped};
-use crate::cut::cut;
 use crate::fit::say_what_is_fetched;
-
-/// Rows that are predicted together.
-const BLOCK: usize = 1 << 17;
-/// Probabilities that are held together: 8 MB, so that blocks are made in the same memory again and again.
-const MOST_PROBABILITIES: usize = 1 << 20;
 
 pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     // all that can be refused without reading the data is refused first
@@ -29,7 +24,8 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     if let Some(header) = args.header {
         fitted.columns.selection.header = header.library();
     }
-    let cut = args.clusters.map(|clusters| cut_of(args, clusters, fitted.components.len())).transpose()?;
+    let cut = read_clusters(&args.run, fitted.components.len(), args.clusters, args.min_share)?;
+    let cut = Some(cut).filter(|cut| !cut.is_of_single_components());
     let console = args.output.console();
     let data = open(&fitted, args, console)?;
     let cores = || available_parallelism().map_or(1, |cores| cores.get());
@@ -51,16 +47,6 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
         Target::Probabilities(path) => job.write_probabilities(&path)?,
     }
     job.tally.report(&args.output, console)
-}
-
-/// The cut of the run's tree, which must be of the same components.
-fn cut_of(args: &PredictArgs, clusters: ClustersArg, n_components: usize) -> Result<Cut> {
-    let tree = Tree::read(&args.run)?;
-    if tree.n_components() != n_components {
-        let problem = format!("tree.json has {} components, model.json {n_components}", tree.n_components());
-        return Err(InputError::in_file(&args.run, problem).hint("the files are of different runs: fit again").into());
-    }
-    cut(&tree, clusters, args.min_share)
 }
 
 /// The rows with the columns of the fit.
@@ -125,24 +111,11 @@ struct Job {
 impl Job {
     /// Predicts the rows block by block: `take` gets the first row of a block, its predictions and, where they are asked for, its probabilities.
     fn each<E>(&mut self, mut take: impl FnMut(usize, &[Prediction], &[f64]) -> Result<(), E>) -> Result<(), E> {
-        let n_rows = self.rows.n_rows();
-        let most_rows = MOST_PROBABILITIES / (self.predictor.n_components() + 1);
-        let needs_probabilities = self.has_probabilities || self.cut.is_some();
-        let block = if needs_probabilities { most_rows.clamp(64, BLOCK) } else { BLOCK };
-        for first_row in (0..n_rows).step_by(block) {
-            let rows = self.rows.part(first_row..(first_row + block).min(n_rows));
-            let (mut predictions, mut probabilities) = if needs_probabilities {
-                self.predictor.predict_with_probabilities(&rows)
-            } else {
-                (self.predictor.predict(&rows), Vec::new())
-            };
-            if let Some(cut) = &self.cut {
-                probabilities = of_clusters(cut, &mut predictions, &probabilities);
-            }
-            self.tally.add(&predictions);
-            take(first_row, &predictions, &probabilities)?;
-        }
-        Ok(())
+        let Self { predictor, cut, rows, has_probabilities, tally, .. } = self;
+        predictor.each_block(rows, cut.as_ref(), *has_probabilities, |first_row, predictions, probabilities| {
+            tally.add(predictions);
+            take(first_row, predictions, probabilities)
+        })
     }
 
     /// The number of clusters that labels are of.
@@ -198,26 +171,6 @@ impl Job {
         self.each(|_, _, probabilities| file.write(probabilities.iter().copied()))?;
         file.finish()
     }
-}
-
-/// Makes predictions of components such of clusters: a row is in the cluster of its most probable component, and the certainty is that of all components of the
-/// cluster together. Returns the probabilities of the clusters, and of a new one, for each row.
-fn of_clusters(cut: &Cut, predictions: &mut [Prediction], probabilities: &[f64]) -> Vec<f64> {
-    let n_components = cut.clusters().len();
-    let mut all = Vec::with_capacity(predictions.len() * (cut.n_clusters() + 1));
-    for (prediction, probabilities) in predictions.iter_mut().zip(probabilities.chunks_exact(n_components + 1)) {
-        let (new, of_components) = probabilities.split_last().expect("the new component is there");
-        let of_clusters = cut.probabilities(of_components);
-        let total: f64 = of_clusters.iter().sum();
-        prediction.label = cut.clusters()[prediction.label as usize];
-        if total > 0.0 {
-            let certainty = (of_clusters[prediction.label as usize] / total) as f32;
-            prediction.certainty = certainty.clamp(prediction.certainty, 1.0);
-        }
-        all.extend(of_clusters);
-        all.push(*new);
-    }
-    all
 }
 
 /// What there is to say of all rows together.

@@ -5,7 +5,7 @@ use dirigent::{Error, InputError};
 
 use crate::args::Cli;
 
-/// The text with every `option` of `fit` in backticks written as its flag.
+/// The text with every `option` in backticks written as its flag.
 pub(crate) fn as_typed(text: &str) -> String {
     let mut typed = String::with_capacity(text.len());
     let mut rest = text;
@@ -38,15 +38,16 @@ pub(crate) fn error_as_typed(error: Error) -> Error {
     }
 }
 
-/// The flag of an option of `fit`.
+/// The flag of an option, of `fit` or else of any command.
 fn flag(name: &str) -> Option<String> {
     let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !is_name {
         return None;
     }
     let command = Cli::command();
-    let fit = command.find_subcommand("fit").expect("there is a fit");
-    let long = fit.get_arguments().find(|arg| arg.get_id() == name).and_then(clap::Arg::get_long)?;
+    let fit = command.find_subcommand("fit").into_iter();
+    let mut arguments = fit.chain(command.get_subcommands()).flat_map(clap::Command::get_arguments);
+    let long = arguments.find(|arg| arg.get_id() == name).and_then(clap::Arg::get_long)?;
     Some(format!("--{long}"))
 }
 

@@ -15,8 +15,14 @@ pub(crate) fn exception(error: Error) -> PyErr {
 }
 
 /// Options that the estimator calls otherwise.
-const PARAMETERS: [(&str, &str); 3] =
-    [("`workers`", "`n_workers`"), ("`threads`", "`n_jobs`"), ("`seed`", "`random_state`")];
+const PARAMETERS: [(&str, &str); 6] = [
+    ("`clusters`", "`n_clusters`"),
+    ("`covariance`", "`covariance_type`"),
+    ("`max_cycles`", "`max_iter`"),
+    ("`workers`", "`n_workers`"),
+    ("`threads`", "`n_jobs`"),
+    ("`seed`", "`random_state`"),
+];
 
 fn as_parameters(text: String) -> String {
     PARAMETERS.iter().fold(text, |text, (option, parameter)| text.replace(option, parameter))

@@ -1,6 +1,6 @@
 //! A fit, watched from Python.
 //!
-//! The fit has a thread of its own. The thread that called waits, looks for Ctrl-C ten times a second, and calls Python back after every cycle.
+//! The fit has a thread of its own. The thread that called waits, looks for Ctrl-C ten times a second, and calls Python back at every step of the start and after every cycle.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -26,9 +26,9 @@ type Folder = (PathBuf, bool);
 type Labels<'py> = Option<PyReadonlyArray1<'py, u32>>;
 
 /// Fits the rows. `options` and `data` are JSON: the fields of `FitOptions` and `DataOptions`. `on_cycle` gets a dictionary after every cycle; the
-/// fit ends if it returns True. Returns the exception that ended the fit, if one did: the folder then holds the last whole cycle.
+/// fit ends if it returns True. `on_start` gets a text at every step of the search for a start. Returns the exception that ended the fit, if one did: the folder then holds the last whole cycle.
 #[pyfunction]
-#[pyo3(signature = (options, data, rows, folder, start=None, truth=None, on_cycle=None, engines=None))]
+#[pyo3(signature = (options, data, rows, folder, start=None, truth=None, on_cycle=None, engines=None, on_start=None))]
 #[expect(clippy::too_many_arguments, reason = "each is one argument of the Python function")]
 pub(crate) fn fit(
     py: Python<'_>,
@@ -40,6 +40,7 @@ pub(crate) fn fit(
     truth: Labels<'_>,
     on_cycle: Option<Py<PyAny>>,
     engines: Option<Py<PyDict>>,
+    on_start: Option<Py<PyAny>>,
 ) -> PyResult<Option<PyErr>> {
     let engines = PythonEngines(engines);
     let labels = |labels: Labels<'_>| labels.map(|labels| labels.as_slice().map(<[u32]>::to_vec)).transpose();
@@ -50,7 +51,7 @@ pub(crate) fn fit(
     py.detach(|| {
         thread::scope(|scope| {
             let engines = &engines;
-            let (report, reports) = mpsc::channel::<CycleInfo>();
+            let (report, reports) = mpsc::channel::<Report>();
             let (answer, answers) = mpsc::channel::<()>();
             let interrupt = Interrupt::new();
             let mut python = PythonObserver { report, answers, interrupt: interrupt.clone() };
@@ -66,7 +67,7 @@ pub(crate) fn fit(
                 }
                 fit_into(&folder, &data, &options, engines, &mut python)
             });
-            let watched = watch(&reports, &answer, on_cycle.as_ref());
+            let watched = watch(&reports, &answer, on_cycle.as_ref(), on_start.as_ref());
             if !matches!(watched, Ok(Watched::UntilTheEnd)) {
                 interrupt.raise();
             }
@@ -77,9 +78,17 @@ pub(crate) fn fit(
     })
 }
 
-/// Passes cycles on to the thread that called.
+/// What the thread that called hears of a run.
+#[derive(Debug, Clone, PartialEq)]
+enum Report {
+    /// A step of the search for a start.
+    Start(String),
+    Cycle(Box<CycleInfo>),
+}
+
+/// Passes steps of the start and cycles on to the thread that called.
 struct PythonObserver {
-    report: Sender<CycleInfo>,
+    report: Sender<Report>,
     answers: Receiver<()>,
     interrupt: Interrupt,
 }
@@ -87,10 +96,15 @@ struct PythonObserver {
 impl Observer for PythonObserver {
     fn on_cycle(&mut self, info: &CycleInfo) -> dirigent::Result<()> {
         // the run waits until Python has seen the cycle, and continues alone if Python does not look any more
-        if self.report.send(info.clone()).is_ok() {
+        if self.report.send(Report::Cycle(Box::new(info.clone()))).is_ok() {
             let _ = self.answers.recv();
         }
         Ok(())
+    }
+
+    fn on_start(&mut self, text: &str) {
+        // the search does not wait, and continues alone if Python does not look any more
+        let _ = self.report.send(Report::Start(text.to_owned()));
     }
 
     fn interrupt(&mut self) -> Interrupt {
@@ -105,7 +119,12 @@ enum Watched {
 }
 
 /// Looks on until the run has ended, or until Python raises an exception.
-fn watch(reports: &Receiver<CycleInfo>, answer: &Sender<()>, on_cycle: Option<&Py<PyAny>>) -> PyResult<Watched> {
+fn watch(
+    reports: &Receiver<Report>,
+    answer: &Sender<()>,
+    on_cycle: Option<&Py<PyAny>>,
+    on_start: Option<&Py<PyAny>>,
+) -> PyResult<Watched> {
     loop {
         let report = reports.recv_timeout(LOOK);
         if report == Err(RecvTimeoutError::Disconnected) {
@@ -113,15 +132,18 @@ fn watch(reports: &Receiver<CycleInfo>, answer: &Sender<()>, on_cycle: Option<&P
         }
         let has_enough = Python::attach(|py| {
             py.check_signals()?;
-            match (&report, on_cycle) {
-                (Ok(info), Some(on_cycle)) => on_cycle.call1(py, (dictionary(py, info)?,))?.is_truthy(py),
+            match (&report, on_cycle, on_start) {
+                (Ok(Report::Cycle(info)), Some(on_cycle), _) => {
+                    on_cycle.call1(py, (dictionary(py, info)?,))?.is_truthy(py)
+                }
+                (Ok(Report::Start(text)), _, Some(on_start)) => on_start.call1(py, (text,)).map(|_| false),
                 _ => Ok(false),
             }
         })?;
         if has_enough {
             return Ok(Watched::UntilItHadEnough);
         }
-        if report.is_ok() {
+        if matches!(report, Ok(Report::Cycle(_))) {
             let _ = answer.send(());
         }
     }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
+use dirigent::internals::fit::read_clusters;
 use dirigent::internals::posterior::generate::generate;
 use dirigent::internals::posterior::predictive::Predictor;
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::run_dir::FittedModel;
-use dirigent::{Kernel, Prediction, Row};
+use dirigent::{Cut, Kernel, Prediction, Row};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ const ROWS_A_THREAD: usize = 512;
 #[pyclass(frozen, module = "dirigent._core")]
 pub(crate) struct Model {
     fitted: FittedModel,
+    /// The clusters that the labels of the run are.
+    cut: Cut,
 }
 
 /// Label, certainty, probability of a new component and log-density of each row; what there is to say of the rows.
@@ -40,17 +43,28 @@ impl Model {
     /// Reads the model of a run folder.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
-        let fitted = py.detach(|| FittedModel::read(&folder)).map_err(exception)?;
-        Ok(Self { fitted })
+        let read = || {
+            let fitted = FittedModel::read(&folder)?;
+            let cut = read_clusters(&folder, fitted.components.len(), None, None)?;
+            Ok(Self { fitted, cut })
+        };
+        py.detach(read).map_err(exception)
     }
 
-    /// What the model says of rows.
-    #[pyo3(signature = (rows, n_threads=None))]
-    fn predict<'py>(&self, py: Python<'py>, rows: &Rows, n_threads: Option<usize>) -> PyResult<Predicted<'py>> {
+    /// What the model says of rows: their clusters, or their components.
+    #[pyo3(signature = (rows, n_threads=None, of_components=false))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Rows,
+        n_threads: Option<usize>,
+        of_components: bool,
+    ) -> PyResult<Predicted<'py>> {
+        let cut = Some(&self.cut).filter(|cut| !of_components && !cut.is_of_single_components());
         let (predictions, notes) = py
             .detach(|| {
                 let (shard, notes) = self.shard(rows)?;
-                Ok((self.predictor(n_threads, shard.n_rows()).predict(&shard), notes))
+                Ok((self.predictor(n_threads, shard.n_rows()).predict_all(&shard, cut), notes))
             })
             .map_err(exception)?;
         let column = |of: fn(&Prediction) -> f64| predictions.iter().map(of).collect::<Vec<_>>().into_pyarray(py);
@@ -65,7 +79,7 @@ impl Model {
         ))
     }
 
-    /// The probabilities of all components and last that of a new one, for each row.
+    /// The probabilities of all clusters and last that of a new one, for each row.
     #[pyo3(signature = (rows, n_threads=None))]
     fn probabilities<'py>(
         &self,
@@ -76,11 +90,16 @@ impl Model {
         let (n_rows, probabilities, notes) = py
             .detach(|| {
                 let (shard, notes) = self.shard(rows)?;
+                let mut all = Vec::with_capacity(shard.n_rows() * (self.cut.n_clusters() + 1));
                 let mut predictor = self.predictor(n_threads, shard.n_rows());
-                Ok((shard.n_rows(), predictor.predict_with_probabilities(&shard).1, notes))
+                predictor.each_block(&shard, Some(&self.cut), true, |_, _, probabilities| -> dirigent::Result<()> {
+                    all.extend_from_slice(probabilities);
+                    Ok(())
+                })?;
+                Ok((shard.n_rows(), all, notes))
             })
             .map_err(exception)?;
-        let shape = [n_rows, self.fitted.components.len() + 1];
+        let shape = [n_rows, self.cut.n_clusters() + 1];
         Ok((probabilities.into_pyarray(py).reshape(shape)?, notes))
     }
 
@@ -100,6 +119,18 @@ impl Model {
     #[getter]
     fn n_components(&self) -> usize {
         self.fitted.components.len()
+    }
+
+    /// The number of clusters.
+    #[getter]
+    fn n_clusters(&self) -> usize {
+        self.cut.n_clusters()
+    }
+
+    /// The cluster of each component.
+    #[getter]
+    fn clusters<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.cut.clusters().to_vec().into_pyarray(py)
     }
 
     /// The number of columns that are read.

@@ -82,7 +82,7 @@ pub use stats::{Stats, Sums};
 pub use sweep::{Kernel, Prediction};
 pub use trace::CycleInfo;
 pub use transform::TransformOptions;
-pub use tree::{Cut, Tree};
+pub use tree::{Clusters, Cut, Tree};
 
 /// The modules as they are inside, for the command, the Python package, tests, benchmarks and fuzzing. They change without notice.
 #[doc(hidden)]

@@ -1,9 +1,9 @@
 //! The options of `dirigent cut`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
+use dirigent::Clusters;
 
 use crate::console::{Console, Talk};
 
@@ -20,7 +20,7 @@ pub(crate) struct CutArgs {
     pub(crate) run: PathBuf,
     /// A number of clusters; auto: the natural layer of the tree; components: as fitted
     #[arg(long, value_name = "K|auto|components", default_value = "auto")]
-    pub(crate) clusters: ClustersArg,
+    pub(crate) clusters: Clusters,
     /// Keep clusters with a smaller share of the rows with their neighbours [default: 0]
     #[arg(long, value_name = "S", value_parser = share)]
     pub(crate) min_share: Option<f64>,
@@ -33,29 +33,6 @@ pub(crate) struct CutArgs {
     /// Print nothing but errors and data
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// How many clusters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClustersArg {
-    Auto,
-    Components,
-    Number(u32),
-}
-
-impl FromStr for ClustersArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "components" => Ok(Self::Components),
-            _ => match text.parse() {
-                Ok(number) if number > 0 => Ok(Self::Number(number)),
-                _ => Err("expected a number of at least 1, auto or components".to_owned()),
-            },
-        }
-    }
 }
 
 pub(super) fn share(text: &str) -> Result<f64, String> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use dirigent::{
-    Alpha, ColumnFamily, ColumnOptions, Covariance, DataOptions, DrawsFrom, FamilyName, FitOptions, Kernel,
+    Alpha, Clusters, ColumnFamily, ColumnOptions, Covariance, DataOptions, DrawsFrom, FamilyName, FitOptions, Kernel,
     ModelOptions, Point, RunOptions, StartName, TransformOptions,
 };
 
@@ -86,6 +86,7 @@ impl FitArgs {
             draws: run.draws,
             thin: run.thin,
             point: run.point(),
+            clusters: run.clusters,
         };
         let engine = self.engine.options(self.run.workers, self.run.threads);
         FitOptions { model: self.model.options(), transform, method, engine, run }
@@ -129,10 +130,10 @@ pub(crate) struct ModelArgs {
     /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
     #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
     pub(crate) alpha: Alpha,
-    /// covariance fixed: standard deviation of rows about their cluster's mean [default: learnt]
+    /// covariance isotropic: standard deviation of rows about their cluster's mean [default: learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma: Option<f64>,
-    /// covariance fixed: standard deviation of the cluster means [default: learnt]
+    /// covariance isotropic: standard deviation of the cluster means [default: learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma0: Option<f64>,
     /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
@@ -144,7 +145,7 @@ pub(crate) struct ModelArgs {
     /// multinomial: documents that the prior weighs; more give fewer clusters [default: √N/2, more if words repeat]
     #[arg(long, value_name = "C", value_parser = number, allow_negative_numbers = true)]
     prior_documents: Option<f64>,
-    /// covariance diagonal, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
+    /// covariance diag, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     kappa0: Option<f64>,
     /// covariance full: degrees of freedom of the inverse Wishart [default: at least columns + 2, learnt]
@@ -153,7 +154,7 @@ pub(crate) struct ModelArgs {
     /// covariance full: diagonal of the inverse Wishart's scale matrix [default: a share of each column's variance, learnt]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     psi0: Option<f64>,
-    /// covariance diagonal: a precision is Gamma(a0, rate b0) [default: learnt]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
+    /// covariance diag: a precision is Gamma(a0, rate b0) [default: learnt]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     a0: Option<f64>,
     /// See --a0 [default: diagonal a share of each column's variance, learnt; bernoulli and poisson as much as one row]
@@ -195,14 +196,18 @@ pub(crate) struct RunArgs {
     /// with dirigent, fast with the others; cgs, slicemr and av are exact themselves]
     #[arg(long, value_enum, requires = "draws")]
     pub(crate) draws_from: Option<DrawsFromArg>,
-    /// Which partition labels.npy holds
+    /// What the labels are: the natural layer of the tree over the components (auto), the components, or K clusters; `dirigent cut` changes it
+    /// later [default: auto]
+    #[arg(long, value_name = "auto|components|K")]
+    pub(crate) clusters: Option<Clusters>,
+    /// Which partition of components is taken
     #[arg(long, value_enum, default_value_t = PointArg::Argmax)]
     point: PointArg,
     /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
     /// The number of threads; it never changes labels, but for async schedules [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
     #[arg(long, value_name = "NAME", value_parser = kernel)]
@@ -261,10 +266,10 @@ enum FamilyArg {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CovarianceArg {
-    /// The same standard deviation in all columns and clusters, given or guessed
-    Fixed,
-    /// A standard deviation for each cluster and column
-    Diagonal,
+    /// The same standard deviation in all columns and components, given or learned
+    Isotropic,
+    /// A standard deviation for each component and column
+    Diag,
     /// A covariance matrix for each cluster
     Full,
 }
@@ -314,8 +319,8 @@ impl ModelArgs {
                 FamilyArg::Mixed => FamilyName::Mixed,
             }),
             covariance: self.covariance.map(|covariance| match covariance {
-                CovarianceArg::Fixed => Covariance::Fixed,
-                CovarianceArg::Diagonal => Covariance::Diagonal,
+                CovarianceArg::Isotropic => Covariance::Fixed,
+                CovarianceArg::Diag => Covariance::Diagonal,
                 CovarianceArg::Full => Covariance::Full,
             }),
             noise_sd: self.sigma,

@@ -16,13 +16,13 @@ mod synth;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use dirigent::internals::io::Selection;
 use dirigent::{Header, RunFolder};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
 use self::checkpoints::seconds;
-pub(crate) use self::cut::{ClustersArg, CutArgs};
+pub(crate) use self::cut::CutArgs;
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::EngineArgs;
 pub(crate) use self::fit::FitArgs;
@@ -54,7 +54,36 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The options of `fit` that `-h` shows; `--help` shows all.
+const SHORT_HELP: [&str; 16] = [
+    "data",
+    "family",
+    "covariance",
+    "sigma",
+    "alpha",
+    "columns",
+    "exclude",
+    "label_column",
+    "standardize",
+    "clusters",
+    "seed",
+    "time_limit",
+    "draws",
+    "threads",
+    "engine",
+    "out",
+];
+
 impl Cli {
+    /// The command line that is parsed: `fit -h` is short.
+    pub(crate) fn program() -> clap::Command {
+        let shown = |arg: clap::Arg| match SHORT_HELP.contains(&arg.get_id().as_str()) {
+            true => arg,
+            false => arg.hide_short_help(true),
+        };
+        Self::command().mut_subcommand("fit", |fit| fit.mut_args(shown))
+    }
+
     /// With what was typed, where it goes into a record. The program is called by its name, wherever it lies.
     pub(crate) fn told(mut self, args: &[OsString]) -> Self {
         let typed = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -123,7 +152,7 @@ impl HeaderArg {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// The run folder [default: runs/<name>-<n>, the first free number]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, short, value_name = "RUN")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the files of an earlier run in the folder, and no others
     #[arg(long)]

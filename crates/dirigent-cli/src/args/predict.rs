@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
+use dirigent::Clusters;
 
 use super::cut::share;
-use super::{ClustersArg, HeaderArg, StorageArgs};
+use super::{HeaderArg, StorageArgs};
 use crate::console::{Console, Talk};
 
 /// Label rows with the model of a run, rows of the fit or new ones.
@@ -27,14 +28,14 @@ pub(crate) struct PredictArgs {
     /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "auto|yes|no")]
     pub(crate) header: Option<HeaderArg>,
-    /// Cut the tree of the run: a number of clusters, auto or components [default: components]
+    /// Cut the tree of the run: a number of clusters, auto or components [default: as in the fit]
     #[arg(long, value_name = "K|auto|components")]
-    pub(crate) clusters: Option<ClustersArg>,
+    pub(crate) clusters: Option<Clusters>,
     /// Keep clusters with a smaller share of the fitted rows with their neighbours [default: 0]
     #[arg(long, value_name = "S", value_parser = share, requires = "clusters")]
     pub(crate) min_share: Option<f64>,
     /// The number of threads; it never changes what is predicted [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
@@ -47,7 +48,7 @@ pub(crate) struct PredictArgs {
 pub(crate) struct PredictOutputArgs {
     /// Write to this file, which is replaced: a table (.csv) or an array (.npy: labels as int32; with --proba doubles, a column for each
     /// cluster and last the new one; with --log-density doubles) [default: a table to standard output]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Add p_new, the probability of a cluster not seen before, and p_0, p_1, …, those of the clusters; they sum to 1
     #[arg(long)]

@@ -19,7 +19,7 @@ use crate::reproduce::METHODS;
 #[command(after_help = "Examples:
   dirigent reproduce --quick --out figures
   dirigent reproduce --dataset imagenet --rows 200000 --seeds 3 --out figures
-  dirigent reproduce --dataset points.csv --label-column class --out figures -- --covariance fixed --sigma 1")]
+  dirigent reproduce --dataset points.csv --label-column class --out figures -- --covariance isotropic --sigma 1")]
 pub(crate) struct ReproduceArgs {
     /// The folder for page, tables and runs
     #[arg(long, value_name = "DIR")]

@@ -9,6 +9,8 @@ use super::html::escaped;
 pub(crate) struct Card {
     /// The name by which links find it; of letters, digits and `-`.
     pub(crate) id: Option<String>,
+    /// The number by which the page's script finds it.
+    pub(crate) group: Option<usize>,
     /// Its colour, of [`super::colours`].
     pub(crate) colour: Option<String>,
     title: String,
@@ -47,7 +49,7 @@ impl Card {
     /// A card with nothing on it but this.
     pub(crate) fn new(title: impl Into<String>, subtitle: impl Into<String>) -> Self {
         let (title, subtitle) = (title.into(), subtitle.into());
-        Self { id: None, colour: None, title, subtitle, parts: Vec::new() }
+        Self { id: None, group: None, colour: None, title, subtitle, parts: Vec::new() }
     }
 
     /// Bars under a small heading; nothing where there are none.
@@ -58,6 +60,11 @@ impl Card {
     /// Links to other cards.
     pub(crate) fn links(&mut self, heading: &str, links: Vec<Link>) -> &mut Self {
         self.push(heading, links.is_empty(), Part::Links(links))
+    }
+
+    /// A place for links that the page's script makes.
+    pub(crate) fn room_for_links(&mut self, heading: &str) -> &mut Self {
+        self.push(heading, false, Part::Links(Vec::new()))
     }
 
     /// Lines of text.
@@ -77,12 +84,16 @@ impl Card {
         if let Some(id) = &self.id {
             let _ = write!(html, " id=\"{}\"", escaped(id));
         }
+        if let Some(group) = self.group {
+            let _ = write!(html, " data-group=\"{group}\"");
+        }
         if let Some(colour) = &self.colour {
             let _ = write!(html, " style=\"--tone:{}\"", escaped(colour));
         }
         let _ = write!(html, "><h3>{}</h3><p class=\"size\">{}</p>", escaped(&self.title), escaped(&self.subtitle));
         for (heading, part) in &self.parts {
-            let _ = write!(html, "<h4>{}</h4>", escaped(heading));
+            let hidden = if part.is_empty() { " hidden" } else { "" };
+            let _ = write!(html, "<h4{hidden}>{}</h4>", escaped(heading));
             part.render(html);
         }
         html.push_str("</article>");
@@ -90,6 +101,11 @@ impl Card {
 }
 
 impl Part {
+    /// Whether it is a place for what is to come.
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Links(links) if links.is_empty())
+    }
+
     fn render(&self, html: &mut String) {
         match self {
             Self::Bars(bars) => {
@@ -102,7 +118,7 @@ impl Part {
                 html.push_str("</ul>");
             }
             Self::Links(links) => {
-                html.push_str("<p>");
+                html.push_str("<p class=\"links\">");
                 for (ix, Link { text, id }) in links.iter().enumerate() {
                     let (comma, text) = (if ix > 0 { ", " } else { "" }, escaped(text));
                     let _ = match id {

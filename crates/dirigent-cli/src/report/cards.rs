@@ -6,6 +6,7 @@ use dirigent::{Model, Row};
 use super::card::{Bar, Card, Link};
 use super::colours::colour;
 use super::features::{Feature, Features, Kind, column_name, level_name, words_of};
+use super::groups::Groups;
 use super::sample::Sample;
 use super::words::{counted, number, percent, rough};
 
@@ -15,32 +16,65 @@ pub(crate) const MOST_CARDS: usize = 50;
 const MOST_BARS: usize = 8;
 /// Columns of an example row.
 const MOST_CELLS: usize = 6;
+/// Components that are named on a card.
+const MOST_COMPONENTS: usize = 12;
 /// Words of an example document.
 const MOST_WORDS: usize = 8;
 
-/// The cards of the largest clusters.
-pub(crate) fn cards(fitted: &FittedModel, features: &Features, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
+/// The cards of the largest clusters of the run.
+pub(crate) fn cards(groups: &Groups, features: &Features, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
+    let n_cards = groups.n_clusters().min(MOST_CARDS);
+    let clusters: Vec<usize> = (0..groups.n_clusters()).collect();
     let points = features.points();
-    let n_cards = fitted.components.len().min(MOST_CARDS);
     let card = |cluster: usize| {
-        let count = fitted.components[cluster].count as u64;
-        let size = format!("{} ({})", counted(count, "row"), percent(features.weights[cluster]));
-        let mut card = Card::new(format!("Cluster {cluster}"), size);
+        let links = nearest(&points, &clusters, cluster);
+        let id = |other: usize| (other < n_cards).then(|| format!("cluster-{other}"));
+        let links = links.into_iter().map(|other| Link { text: other.to_string(), id: id(other) }).collect();
+        let mut card = card(groups, shown, sample, cluster, links);
         (card.id, card.colour) = (Some(format!("cluster-{cluster}")), Some(colour(cluster)));
-        let heading = if is_text(fitted) { "Telling words" } else { "What sets it apart" };
-        card.bars(heading, bars(fitted, shown, cluster));
-        card.links("Nearest", nearest(&points, cluster, n_cards));
-        if let Some(sample) = sample {
-            let rows = sample.typical(cluster);
-            let lines = rows
-                .iter()
-                .take(3)
-                .map(|&ix| format!("row {}: {}", sample.numbers[ix], example(fitted, sample.as_read.row(ix))));
-            card.lines("Typical rows", lines.collect());
-        }
         card
     };
     (0..n_cards).map(card).collect()
+}
+
+/// The cards of clusters of other cuts, which the page's script shows and numbers.
+pub(crate) fn cards_of_other_cuts(groups: &Groups, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
+    let n_cards = groups.n_clusters().min(MOST_CARDS);
+    let others =
+        groups.cut_nodes().into_iter().map(|place| groups.nodes[place].group).filter(|group| *group >= n_cards);
+    others.map(|group| card(groups, shown, sample, group, Vec::new())).collect()
+}
+
+fn card(groups: &Groups, shown: &Features, sample: Option<&Sample>, group: usize, links: Vec<Link>) -> Card {
+    let (fitted, members) = (&groups.fitted, &groups.members[group]);
+    let mut size = format!("{} ({})", counted(groups.rows(group), "row"), percent(shown.weights[group]));
+    if members.len() > 1 {
+        size = format!("{size}, {}", components(members));
+    }
+    let mut card = Card::new(format!("Cluster {group}"), size);
+    card.group = Some(group);
+    let heading = if is_text(fitted) { "Telling words" } else { "What sets it apart" };
+    card.bars(heading, bars(fitted, shown, group));
+    if groups.most_clusters() > 1 && links.is_empty() {
+        card.room_for_links("Nearest");
+    } else {
+        card.links("Nearest", links);
+    }
+    if let Some(sample) = sample {
+        let rows = sample.typical(members);
+        let line = |&ix: &usize| format!("row {}: {}", sample.numbers[ix], example(fitted, sample.as_read.row(ix)));
+        card.lines("Typical rows", rows.iter().take(3).map(line).collect());
+    }
+    card
+}
+
+/// The components of a cluster, in words.
+fn components(members: &[u32]) -> String {
+    let shown: Vec<String> = members.iter().take(MOST_COMPONENTS).map(u32::to_string).collect();
+    match members.len() - shown.len() {
+        0 => format!("components {}", shown.join(", ")),
+        _ => format!("{}: {}, …", counted(members.len() as u64, "component"), shown.join(", ")),
+    }
 }
 
 fn is_text(fitted: &FittedModel) -> bool {
@@ -117,26 +151,21 @@ fn frequent_words(fitted: &FittedModel, cluster: usize) -> Vec<(String, f64, Str
     entries.iter().map(word).collect()
 }
 
-/// The telling words of every cluster in a line, for maps.
-pub(crate) fn words_of_clusters(fitted: &FittedModel, shown: &Features) -> Vec<String> {
+/// The most telling words of a group in a line; empty where there are no words.
+pub(crate) fn words_of_group(fitted: &FittedModel, shown: &Features, group: usize) -> Vec<String> {
     if !is_text(fitted) {
         return Vec::new();
     }
-    let line = |cluster| {
-        let words: Vec<String> = telling_words(fitted, shown, cluster).into_iter().map(|word| word.0).collect();
-        words.join(", ")
-    };
-    (0..fitted.components.len()).map(line).collect()
+    telling_words(fitted, shown, group).into_iter().map(|word| word.0).collect()
 }
 
-/// The clusters nearest to one, with links where they have a card.
-fn nearest(points: &[Vec<f64>], cluster: usize, n_cards: usize) -> Vec<Link> {
-    let distance = |other: usize| points[cluster].iter().zip(&points[other]).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+/// The three groups nearest to one, among some.
+pub(crate) fn nearest(points: &[Vec<f64>], among: &[usize], group: usize) -> Vec<usize> {
+    let distance = |other: usize| points[group].iter().zip(&points[other]).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
     let mut others: Vec<(usize, f64)> =
-        (0..points.len()).filter(|other| *other != cluster).map(|other| (other, distance(other))).collect();
+        among.iter().filter(|other| **other != group).map(|&other| (other, distance(other))).collect();
     others.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-    let id = |other: usize| (other < n_cards).then(|| format!("cluster-{other}"));
-    others.iter().take(3).map(|&(other, _)| Link { text: other.to_string(), id: id(other) }).collect()
+    others.iter().take(3).map(|&(other, _)| other).collect()
 }
 
 /// A row in a line.

@@ -58,8 +58,20 @@ fn lines(runs: &[Run]) -> Vec<Line<'_>> {
 }
 
 fn table(runs: &[Run]) -> Table {
-    let columns =
-        ["run", "data", "method", "K", "log-joint", "VI of labels", "NMI of labels", "cycles", "time", "sent", "seed"];
+    let columns = [
+        "run",
+        "data",
+        "method",
+        "clusters",
+        "K",
+        "log-joint",
+        "VI of labels",
+        "NMI of labels",
+        "cycles",
+        "time",
+        "sent",
+        "seed",
+    ];
     let mut table = Table::new("The runs", &columns);
     for run in runs {
         let record = &run.record;
@@ -69,7 +81,7 @@ fn table(runs: &[Run]) -> Table {
         let seed = whole(record, "/options/run/seed").map(|seed| seed.to_string()).unwrap_or_default();
         let method = text(record, "/options/method/name").unwrap_or_default().to_owned();
         let data = run.data_name().to_owned();
-        let numbers = [cell("k"), cell("log_joint"), cell("vi_labels"), cell("nmi_labels"), cell("cycles")];
+        let numbers = ["n_clusters", "k", "log_joint", "vi_labels", "nmi_labels", "cycles"].map(cell);
         table.row([run.name(), data, method].into_iter().chain(numbers).chain([time, sent, seed]));
     }
     table

@@ -1,4 +1,4 @@
-//! Clusters as people see them: for each a number a feature (a column's mean, the share of a level, the share of a word), whatever the family.
+//! Groups of components as people see them: for each a number a feature (a column's mean, the share of a level, the share of a word), whatever the family.
 //!
 //! The same features, made comparable, place clusters and rows in one space: for maps and for neighbours.
 
@@ -7,7 +7,9 @@ use dirigent::internals::run_dir::FittedModel;
 use dirigent::internals::transform::Transform;
 use dirigent::{Model, Row, Stats};
 
-/// Words that clusters of documents are compared by: those whose shares differ most.
+use super::groups::Groups;
+
+/// Words that groups of documents are compared by: those whose shares differ most.
 const MOST_WORDS: usize = 800;
 
 /// What a feature is a number of.
@@ -38,28 +40,32 @@ pub(crate) struct Feature {
     pub(crate) sd: f64,
 }
 
-/// The features of all clusters.
+/// The features of all groups of a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Features {
     pub(crate) features: Vec<Feature>,
-    /// The share of rows of each cluster.
+    /// The share of rows of each group.
     pub(crate) weights: Vec<f64>,
-    /// For each cluster a number a feature.
+    /// The groups that are components: every row is in one of them.
+    pub(crate) components: Vec<usize>,
+    /// For each group a number a feature.
     pub(crate) values: Vec<Vec<f64>>,
-    /// For each cluster the standard deviation of its rows; empty where there is none to speak of.
+    /// For each group the standard deviation of its rows; empty where there is none to speak of.
     pub(crate) sds: Vec<Vec<f64>>,
 }
 
 impl Features {
-    /// The features of a model, in the columns that it was fitted to.
-    pub(crate) fn of(fitted: &FittedModel) -> Self {
-        let total = fitted.n_rows() as f64;
+    /// The features of all groups, in the columns that the model was fitted to. What all rows have in common, and which words are told of, does not depend on the groups.
+    pub(crate) fn of(groups: &Groups) -> Self {
+        let (fitted, total) = (&groups.fitted, groups.n_rows() as f64);
         let weights = fitted.components.iter().map(|stats| stats.count as f64 / total).collect();
         let mut features = match &fitted.model {
-            Model::Multinomial(_) => Self::of_words(fitted, weights),
+            Model::Multinomial(_) => Self::of_words(fitted, weights, &groups.components),
             Model::Columns(_) => Self::of_columns(fitted, weights),
             _ => Self::of_numbers(fitted, weights),
         };
+        features.components.clone_from(&groups.components);
+        features.widen(&groups.members);
         features.summarize();
         features
     }
@@ -85,6 +91,7 @@ impl Features {
         let mut features = Self {
             features,
             weights: self.weights.clone(),
+            components: self.components.clone(),
             values: self.values.iter().map(back).collect(),
             sds: if rotation.is_none() { self.sds.iter().map(sd_of).collect() } else { Vec::new() },
         };
@@ -107,7 +114,7 @@ impl Features {
             _ => Vec::new(),
         };
         let features = (0..n_columns).map(|ix| Feature::new(fitted_name(fitted, ix), Kind::Number, ix)).collect();
-        Self { features, weights, values, sds }
+        Self { features, weights, components: Vec::new(), values, sds }
     }
 
     fn of_columns(fitted: &FittedModel, weights: Vec<f64>) -> Self {
@@ -148,11 +155,11 @@ impl Features {
             }
             first_sum += column.stats_len();
         }
-        Self { features, weights, values, sds }
+        Self { features, weights, components: Vec::new(), values, sds }
     }
 
-    fn of_words(fitted: &FittedModel, weights: Vec<f64>) -> Self {
-        let chosen = telling_words(fitted, &weights);
+    fn of_words(fitted: &FittedModel, weights: Vec<f64>, components: &[usize]) -> Self {
+        let chosen = telling_words(fitted, &weights, components);
         let feature = |&word: &usize| Feature::new(fitted_name(fitted, word), Kind::Word, word);
         let values = fitted.components.iter().map(|stats| {
             let (entries, total) = words_of(stats, fitted.model.n_columns());
@@ -162,16 +169,36 @@ impl Features {
             };
             chosen.iter().map(share).collect()
         });
-        Self { features: chosen.iter().map(feature).collect(), values: values.collect(), weights, sds: Vec::new() }
+        let features = chosen.iter().map(feature).collect();
+        Self { features, weights, components: Vec::new(), values: values.collect(), sds: Vec::new() }
     }
 
-    /// Means and standard deviations over all rows, from those of the clusters.
+    /// The standard deviations of groups of several components: those within the components and between them.
+    fn widen(&mut self, members: &[Vec<u32>]) {
+        if self.sds.is_empty() {
+            return;
+        }
+        for (group, members) in members.iter().enumerate().filter(|(_, members)| members.len() > 1) {
+            let places: Vec<usize> = members.iter().map(|&component| self.components[component as usize]).collect();
+            let sd = |ix: usize| {
+                let mean_of = |number: &dyn Fn(usize) -> f64| {
+                    places.iter().map(|&place| self.weights[place] * number(place)).sum::<f64>() / self.weights[group]
+                };
+                let mean = mean_of(&|place| self.values[place][ix]);
+                mean_of(&|place| self.sds[place][ix].powi(2) + (self.values[place][ix] - mean).powi(2)).sqrt()
+            };
+            self.sds[group] = (0..self.features.len()).map(sd).collect();
+        }
+    }
+
+    /// Means and standard deviations over all rows, from those of the components.
     fn summarize(&mut self) {
         for ix in 0..self.features.len() {
-            let of_clusters = || self.weights.iter().zip(self.values.iter().map(|values| values[ix]));
-            let overall: f64 = of_clusters().map(|(weight, value)| weight * value).sum();
-            let between: f64 = of_clusters().map(|(weight, value)| weight * (value - overall).powi(2)).sum();
-            let within: f64 = self.weights.iter().zip(&self.sds).map(|(weight, sds)| weight * sds[ix].powi(2)).sum();
+            let components = || self.components.iter().map(|&group| (self.weights[group], self.values[group][ix]));
+            let overall: f64 = components().map(|(weight, value)| weight * value).sum();
+            let between: f64 = components().map(|(weight, value)| weight * (value - overall).powi(2)).sum();
+            let variance = |&group: &usize| Some(self.weights[group] * self.sds.get(group)?[ix].powi(2));
+            let within: f64 = self.components.iter().filter_map(variance).sum();
             let feature = &mut self.features[ix];
             feature.overall = overall;
             feature.sd = match feature.kind {
@@ -182,7 +209,7 @@ impl Features {
         }
     }
 
-    /// Clusters as points, in which a step is as large in every feature.
+    /// Groups as points, in which a step is as large in every feature.
     pub(crate) fn points(&self) -> Vec<Vec<f64>> {
         let point =
             |values: &Vec<f64>| self.features.iter().zip(values).map(|(feature, x)| feature.place(*x)).collect();
@@ -226,7 +253,7 @@ impl Feature {
         }
     }
 
-    /// How far a cluster stands apart from all rows.
+    /// How far a group stands apart from all rows.
     pub(crate) fn distinction(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Word if value > 0.0 && self.overall > 0.0 => value * libm::log(value / self.overall),
@@ -266,12 +293,12 @@ pub(crate) fn words_of(stats: &Stats, n_words: usize) -> (Vec<(u32, i64)>, f64) 
     (entries, total.max(1) as f64)
 }
 
-/// The words whose shares differ most between clusters, by number.
-fn telling_words(fitted: &FittedModel, weights: &[f64]) -> Vec<usize> {
+/// The words whose shares differ most between components, by number.
+fn telling_words(fitted: &FittedModel, weights: &[f64], components: &[usize]) -> Vec<usize> {
     let n_words = fitted.model.n_columns();
     // means of shares and of their square roots: the variance of the roots is the one less the square of the other
     let (mut shares, mut roots) = (vec![0.0; n_words], vec![0.0; n_words]);
-    for (stats, weight) in fitted.components.iter().zip(weights) {
+    for (stats, weight) in components.iter().map(|&group| (&fitted.components[group], weights[group])) {
         let (entries, total) = words_of(stats, n_words);
         for (word, count) in entries {
             let share = count as f64 / total;
@@ -285,4 +312,23 @@ fn telling_words(fitted: &FittedModel, weights: &[f64]) -> Vec<usize> {
     words.truncate(MOST_WORDS);
     words.sort_unstable();
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::tests::{groups_of, run_of_heaps};
+    use dirigent::Clusters;
+
+    #[test]
+    fn a_group_is_as_wide_as_its_components_lie_apart_and_all_rows_do_not_depend_on_the_cut() {
+        let features = |clusters| Features::of(&groups_of(&run_of_heaps(5, clusters)));
+        let (one, all) = (features(Clusters::Number(1)), features(Clusters::Components));
+        // the one cluster is all rows
+        let (value, sd, feature) = (one.values[0][0], one.sds[0][0], &one.features[0]);
+        assert!((sd - feature.sd).abs() < 1e-9 * sd, "{sd} and {}", feature.sd);
+        assert!((value - feature.overall).abs() < 0.02 * sd, "{value} and {}", feature.overall);
+        assert_eq!((feature.overall, feature.sd), (all.features[0].overall, all.features[0].sd));
+        assert!(all.sds[0][0] < 0.5 * sd);
+    }
 }

@@ -1,15 +1,18 @@
 //! `dirigent report`: what a run has found, as a page to look at.
 //!
 //! `page.rs`, `plot.rs`, `card.rs`, `html.rs` and `colours.rs` know HTML and nothing of runs; other commands make their pages of them too. `run.rs` reads a
-//! run folder, `one.rs` and `compare.rs` lay out a page, the other files are its parts.
+//! run folder, `groups.rs` sums components to clusters, `one.rs` and `compare.rs` lay out a page, the other files are its parts.
 
 pub(crate) mod card;
 mod cards;
 mod certainty;
 pub(crate) mod colours;
 mod compare;
+mod cuts;
 mod cycles;
+mod dendrogram;
 mod features;
+mod groups;
 pub(crate) mod html;
 mod map;
 mod one;

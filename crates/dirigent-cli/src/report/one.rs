@@ -1,26 +1,27 @@
 //! The report of one run.
 
-use dirigent::Result;
 use dirigent::internals::run_dir::FittedModel;
+use dirigent::{Cut, Model, Result};
 use serde_json::{Value, json};
 
 use super::cards::{self, MOST_CARDS};
 use super::certainty::Labels;
 use super::colours::colour;
 use super::features::Features;
+use super::groups::Groups;
 use super::html::Table;
 use super::page::Page;
 use super::plot::Plot;
 use super::run::Run;
 use super::sample::Sample;
 use super::words::{counted, percent};
-use super::{cycles, map, posterior, summary, workers};
+use super::{cuts, cycles, dendrogram, map, posterior, summary, workers};
 use crate::console::grouped;
 
 /// Bars of the plot of sizes; beyond, a line is drawn.
 const MOST_BARS: usize = 400;
 /// Cards that need not be opened.
-const OPEN_CARDS: usize = 9;
+pub(crate) const OPEN_CARDS: usize = 9;
 
 /// The page. Takes the sample out of the run.
 pub(crate) fn page(mut run: Run) -> Result<Page> {
@@ -31,12 +32,21 @@ pub(crate) fn page(mut run: Run) -> Result<Page> {
     if !warnings.is_empty() {
         section.notes(warnings);
     }
-    let sample = match (run.sample.take(), &run.model) {
-        (Some(sample), Some(fitted)) if !sample.numbers.is_empty() => Some(Sample::of(sample, fitted)?),
+    let groups = run.model.as_ref().map(|fitted| {
+        let sizes: Vec<u64> = fitted.components.iter().map(|stats| stats.count as u64).collect();
+        let components = || Cut::new((0..sizes.len() as u32).collect(), &sizes);
+        let (tree, cut) =
+            run.tree.as_ref().map_or_else(|| (None, components()), |(tree, cut)| (Some(tree), cut.clone()));
+        Groups::of(fitted, tree, cut)
+    });
+    let sample = match (run.sample.take(), &run.model, &groups) {
+        (Some(sample), Some(fitted), Some(groups)) if !sample.numbers.is_empty() => {
+            Some(Sample::of(sample, fitted, groups)?)
+        }
         _ => None,
     };
-    if let Some(fitted) = &run.model {
-        add_clusters(&mut page, fitted, sample.as_ref());
+    if let Some(groups) = &groups {
+        add_clusters(&mut page, groups, sample.as_ref());
     }
     let plots = cycles::plots(&cycles::lines(&run.trace));
     if !plots.is_empty() {
@@ -56,27 +66,41 @@ pub(crate) fn page(mut run: Run) -> Result<Page> {
     Ok(page)
 }
 
-fn add_clusters(page: &mut Page, fitted: &FittedModel, sample: Option<&Sample>) {
-    let features = Features::of(fitted);
-    let shown = features.as_read(fitted);
+/// Map, clusters and tree: all of them follow the slider.
+fn add_clusters(page: &mut Page, groups: &Groups, sample: Option<&Sample>) {
+    let features = Features::of(groups);
+    let shown = features.as_read(&groups.fitted);
     let shown = shown.as_ref().unwrap_or(&features);
-    let words = cards::words_of_clusters(fitted, shown);
-    page.section("Map").plots(vec![map::plot(fitted, &features, sample, &words)]);
-    let section = page.section("Clusters");
-    section.plots(vec![sizes(fitted, &words)]);
-    let k = fitted.components.len();
+    let words: Vec<Vec<String>> = match &groups.fitted.model {
+        Model::Multinomial(_) => {
+            (0..groups.members.len()).map(|group| cards::words_of_group(&groups.fitted, shown, group)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let lines: Vec<String> = words.iter().map(|words| words.join(", ")).collect();
+    if let Some(slider) = cuts::slider(groups, &features, &lines) {
+        page.slider(slider);
+    }
+    page.section("Map").follow_slider().plots(vec![map::plot(groups, &features, sample, &lines)]);
+    let section = page.section("Clusters").follow_slider();
+    section.plots(vec![sizes(groups, &lines)]);
+    let k = groups.n_clusters();
     if k > MOST_CARDS {
         section.paragraph(format!(
             "Cards of the {MOST_CARDS} largest of {} clusters; labels.csv has all.",
             grouped(k as u64)
         ));
     }
-    section.cards(cards::cards(fitted, &features, shown, sample), OPEN_CARDS);
+    let others = cards::cards_of_other_cuts(groups, shown, sample);
+    section.cards(cards::cards(groups, &features, shown, sample), OPEN_CARDS, others);
+    if let Some(tree) = dendrogram::plot(groups, &words) {
+        page.section("Tree").follow_slider().plots(vec![tree]);
+    }
 }
 
-fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {
-    let counts: Vec<i64> = fitted.components.iter().map(|stats| stats.count).collect();
-    let (k, total) = (counts.len(), fitted.n_rows() as f64);
+fn sizes(groups: &Groups, words: &[String]) -> Plot {
+    let counts: Vec<u64> = (0..groups.n_clusters()).map(|cluster| groups.rows(cluster)).collect();
+    let (k, total) = (counts.len(), groups.n_rows() as f64);
     let colours: Vec<String> = (0..k).map(colour).collect();
     let trace = if k <= MOST_BARS {
         json!({"type": "bar", "x": (0..k).collect::<Vec<_>>(), "y": counts, "marker": {"color": colours}, "hovertemplate": "cluster %{x}: %{y:,} rows<extra></extra>"})
@@ -88,19 +112,22 @@ fn sizes(fitted: &FittedModel, words: &[String]) -> Plot {
         table.columns.push("telling words".to_owned());
     }
     for (cluster, count) in counts.iter().enumerate() {
-        let cells = [cluster.to_string(), grouped(*count as u64), percent(*count as f64 / total)];
+        let cells = [cluster.to_string(), grouped(*count), percent(*count as f64 / total)];
         table.row(cells.into_iter().chain(words.get(cluster).cloned()));
     }
-    let (largest, smallest) = (counts.first().copied().unwrap_or(0) as u64, counts.last().copied().unwrap_or(0) as u64);
+    let (largest, smallest) = (counts.first().copied().unwrap_or(0), counts.last().copied().unwrap_or(0));
     let sentence = format!("{} of {} to {} rows.", counted(k as u64, "cluster"), grouped(largest), grouped(smallest));
     // a few large clusters must not hide the small ones
     let is_steep = smallest > 0 && largest / smallest > 100;
     let axis = if is_steep { json!({"type": "log"}) } else { json!({"rangemode": "tozero"}) };
     let caption = if is_steep { format!("{sentence} The vertical axis is logarithmic.") } else { sentence.clone() };
-    let plot = Plot::new("Sizes", sentence, vec![trace], ["cluster, by falling size", "rows"])
+    let mut plot = Plot::new("Sizes", sentence, vec![trace], ["cluster, by falling size", "rows"])
         .caption(caption)
         .table(table.cut(1000))
         .wide(240);
+    if groups.most_clusters() > 1 {
+        plot = plot.other_cuts("sizes", Value::Null);
+    }
     // a handful of bars should not look like walls
     let range = if k < 12 { json!([-0.6, 11.6]) } else { Value::Null };
     let ticks = if k <= 40 { json!((0..k).collect::<Vec<_>>()) } else { Value::Null };

@@ -9,9 +9,10 @@ use std::path::Path;
 use dirigent::Result;
 use dirigent::internals::run_dir::write_file;
 use flate2::read::GzDecoder;
+use serde_json::Value;
 
 use super::card::Card;
-use super::html::{Table, escaped};
+use super::html::{Table, escaped, script_json};
 use super::plot::Plot;
 
 /// plotly.js: see `assets/README.md`.
@@ -26,6 +27,7 @@ pub(crate) struct Page {
     title: String,
     lead: String,
     sections: Vec<Section>,
+    slider: Option<Slider>,
     footer: String,
     /// Of a page that follows a run: how far the run is.
     version: Option<String>,
@@ -36,6 +38,19 @@ pub(crate) struct Page {
 pub(crate) struct Section {
     heading: String,
     blocks: Vec<Block>,
+    /// Whether it changes with the slider.
+    follows_slider: bool,
+}
+
+/// A slider by which a reader chooses the number of clusters. The page's script answers it.
+#[derive(Debug, Clone)]
+pub(crate) struct Slider {
+    /// The clusters of the run.
+    pub(crate) n_clusters: usize,
+    /// The most that can be chosen.
+    pub(crate) most: usize,
+    /// What the script needs.
+    pub(crate) data: Value,
 }
 
 #[derive(Debug, Clone)]
@@ -44,7 +59,8 @@ enum Block {
     Facts(Vec<Fact>),
     Table(Table),
     Plots(Vec<Plot>),
-    Cards(Vec<Card>, usize),
+    /// Cards, how many of them need not be opened, and those that the slider brings.
+    Cards(Vec<Card>, usize, Vec<Card>),
     Notes(Vec<String>),
     Code(String),
 }
@@ -71,13 +87,25 @@ impl Page {
     /// A page with a title and a sentence that says what it is about.
     pub(crate) fn new(title: impl Into<String>, lead: impl Into<String>) -> Self {
         let footer = concat!("Written by dirigent ", env!("CARGO_PKG_VERSION"), ". Plots by plotly.js (MIT licence).");
-        Self { title: title.into(), lead: lead.into(), sections: Vec::new(), footer: footer.to_owned(), version: None }
+        Self {
+            title: title.into(),
+            lead: lead.into(),
+            sections: Vec::new(),
+            slider: None,
+            footer: footer.to_owned(),
+            version: None,
+        }
     }
 
     /// Begins a section.
     pub(crate) fn section(&mut self, heading: impl Into<String>) -> &mut Section {
-        self.sections.push(Section { heading: heading.into(), blocks: Vec::new() });
+        self.sections.push(Section { heading: heading.into(), blocks: Vec::new(), follows_slider: false });
         self.sections.last_mut().expect("one was just pushed")
+    }
+
+    /// With a slider, above the first of the sections that follow it.
+    pub(crate) fn slider(&mut self, slider: Slider) {
+        self.slider = Some(slider);
     }
 
     /// Writes the page to a file, which appears when it is whole.
@@ -138,8 +166,19 @@ impl Page {
         }
         html.push_str("</header>\n<main id=\"content\">");
         let mut n_plots = 0;
-        for (ix, section) in self.sections.iter().enumerate() {
-            section.render(ix + 1, &mut n_plots, html);
+        let mut number = 0;
+        for sections in self.sections.chunk_by(|a, b| a.follows_slider == b.follows_slider) {
+            // around all that follow the slider, so that it stays in sight as long as they are
+            let slider = self.slider.as_ref().filter(|_| sections[0].follows_slider);
+            if let Some(slider) = slider {
+                html.push_str("<div>");
+                slider.render(html);
+            }
+            for section in sections {
+                number += 1;
+                section.render(number, &mut n_plots, html);
+            }
+            html.push_str(if slider.is_some() { "</div>" } else { "" });
         }
         html.push_str("</main>\n");
         n_plots
@@ -178,9 +217,15 @@ impl Section {
         self.push(Block::Plots(plots))
     }
 
-    /// Cards, side by side where there is room; those after the first `shown` are to be opened.
-    pub(crate) fn cards(&mut self, cards: Vec<Card>, shown: usize) -> &mut Self {
-        self.push(Block::Cards(cards, shown))
+    /// Cards, side by side where there is room; those after the first `shown` are to be opened, and `others` are hidden until the slider asks for them.
+    pub(crate) fn cards(&mut self, cards: Vec<Card>, shown: usize, others: Vec<Card>) -> &mut Self {
+        self.push(Block::Cards(cards, shown, others))
+    }
+
+    /// Changes with the slider.
+    pub(crate) fn follow_slider(&mut self) -> &mut Self {
+        self.follows_slider = true;
+        self
     }
 
     /// What to be careful about.
@@ -212,6 +257,21 @@ impl Section {
     }
 }
 
+impl Slider {
+    /// Hidden until the script that answers it has run.
+    fn render(&self, html: &mut String) {
+        let Self { n_clusters, most, data } = self;
+        let value = n_clusters.min(most);
+        let _ = write!(
+            html,
+            "<div class=\"cut\" role=\"group\" aria-label=\"Number of clusters\" hidden><label for=\"cut\">Clusters</label>\
+             <input id=\"cut\" type=\"range\" min=\"1\" max=\"{most}\" step=\"1\" value=\"{value}\">\
+             <output for=\"cut\" aria-live=\"polite\"></output><button type=\"button\">as fitted</button></div>"
+        );
+        let _ = write!(html, "<script type=\"application/json\" id=\"cuts\">{}</script>", script_json(data));
+    }
+}
+
 impl Block {
     /// Tables that follow one another stand side by side where there is room.
     fn is_table(&self) -> bool {
@@ -226,7 +286,7 @@ impl Block {
             Self::Facts(facts) => render_facts(facts, html),
             Self::Table(table) => table.render(html),
             Self::Plots(plots) => render_plots(plots, n_plots, html),
-            Self::Cards(cards, shown) => render_cards(cards, *shown, html),
+            Self::Cards(cards, shown, others) => render_cards(cards, *shown, others, html),
             Self::Notes(notes) => {
                 html.push_str("<ul class=\"notes\" role=\"note\">");
                 notes.iter().for_each(|note| {
@@ -241,15 +301,22 @@ impl Block {
     }
 }
 
-fn render_cards(cards: &[Card], shown: usize, html: &mut String) {
+fn render_cards(cards: &[Card], shown: usize, others: &[Card], html: &mut String) {
     let (first, rest) = cards.split_at(shown.min(cards.len()));
-    html.push_str("<div class=\"cards\">");
-    first.iter().for_each(|card| card.render(html));
-    html.push_str("</div>");
-    if !rest.is_empty() {
-        let _ = write!(html, "<details class=\"more\"><summary>{} more</summary>", rest.len());
-        render_cards(rest, rest.len(), html);
+    let list = |class: &str, cards: &[Card], html: &mut String| {
+        let _ = write!(html, "<div class={class}>");
+        cards.iter().for_each(|card| card.render(html));
+        html.push_str("</div>");
+    };
+    list("\"cards\"", first, html);
+    if !rest.is_empty() || !others.is_empty() {
+        let hidden = if rest.is_empty() { " hidden" } else { "" };
+        let _ = write!(html, "<details class=\"more\"{hidden}><summary>{} more</summary>", rest.len());
+        list("\"cards\"", rest, html);
         html.push_str("</details>");
+    }
+    if !others.is_empty() {
+        list("\"other-cards\" hidden", others, html);
     }
 }
 
@@ -314,7 +381,11 @@ mod tests {
         let mut page = Page::new(EVIL, EVIL);
         let section = page.section(EVIL);
         section.paragraph(EVIL).facts(vec![Fact::new(EVIL, EVIL, EVIL)]).table(table.clone());
-        section.notes(vec![EVIL.into()]).code(EVIL).cards(vec![Card::new(EVIL, EVIL); 2], 1);
+        section.notes(vec![EVIL.into()]).code(EVIL).cards(
+            vec![Card::new(EVIL, EVIL); 2],
+            1,
+            vec![Card::new(EVIL, EVIL)],
+        );
         let trace = json!({"type": "bar", "name": EVIL});
         section.plots(vec![Plot::new(EVIL, EVIL, vec![trace], [EVIL, EVIL]).caption(EVIL).table(table)]);
         let html = page.render();
@@ -322,6 +393,23 @@ mod tests {
         // the data of the plot, the library, and ours
         assert_eq!(html.matches("<script").count() - plotly().matches("<script").count(), 3);
         assert!(html.matches("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;").count() >= 16);
+    }
+
+    #[test]
+    fn a_slider_stands_before_what_follows_it_and_its_data_are_no_markup() {
+        let mut page = Page::new("a", "b");
+        page.section("first");
+        page.slider(Slider { n_clusters: 70, most: 50, data: json!({"words": "</script><script>alert(1)"}) });
+        page.section("second").follow_slider();
+        page.section("third").follow_slider().cards(vec![Card::new("a", "b")], 9, vec![Card::new("c", "d")]);
+        page.section("fourth");
+        let html = page.render();
+        let (_, rest) =
+            html.split_once("id=\"cut\" type=\"range\" min=\"1\" max=\"50\" step=\"1\" value=\"50\"").unwrap();
+        let (inside, after) = rest.split_once("</section>\n</div>").unwrap();
+        assert!(inside.contains("second") && inside.contains("third") && after.contains("fourth"));
+        assert!(inside.contains("aria-live=\"polite\"") && inside.contains("<div class=\"other-cards\" hidden>"));
+        assert!(inside.contains("<details class=\"more\" hidden>") && !html.contains("<script>alert(1)"));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dirigent::internals::fit::read_clusters;
 use dirigent::internals::run_dir::{FittedModel, RowSample};
-use dirigent::{Model, Result};
+use dirigent::{Cut, Model, Result, Tree};
 use serde_json::Value;
 
 use super::words::text;
@@ -23,6 +24,8 @@ pub(crate) struct Run {
     /// Nothing while the run goes on.
     pub(crate) model: Option<FittedModel>,
     pub(crate) sample: Option<RowSample>,
+    /// The tree over the components, and the clusters that labels are.
+    pub(crate) tree: Option<(Tree, Cut)>,
 }
 
 impl Run {
@@ -35,6 +38,13 @@ impl Run {
             Some(fitted) => RowSample::read(path, &fitted.columns, matches!(fitted.model, Model::Multinomial(_)))?,
             None => None,
         };
+        let tree = match &model {
+            Some(fitted) if path.join("tree.json").exists() => {
+                let cut = read_clusters(path, fitted.components.len(), None, None)?;
+                Some((Tree::read(path)?, cut))
+            }
+            _ => None,
+        };
         Ok(Self {
             path: path.to_path_buf(),
             record,
@@ -42,12 +52,19 @@ impl Run {
             workers: NumberTable::read(&path.join("workers.csv")),
             model,
             sample,
+            tree,
         })
     }
 
     /// What the data set is called.
     pub(crate) fn data_name(&self) -> &str {
         text(&self.record, "/data/name").unwrap_or("data")
+    }
+
+    /// The clusters that labels are, if any is more than one component: their number and that of the components.
+    pub(crate) fn clusters_of_components(&self) -> Option<(u64, u64)> {
+        let (tree, cut) = self.tree.as_ref().filter(|(_, cut)| !cut.is_of_single_components())?;
+        Some((cut.n_clusters() as u64, tree.n_components() as u64))
     }
 
     /// What the run is called: its folder.

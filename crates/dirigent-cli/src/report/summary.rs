@@ -18,7 +18,10 @@ pub(crate) fn sentence(run: &Run) -> String {
     let columns =
         if is_text { format!("a vocabulary of {}", counted(n_columns, "word")) } else { counted(n_columns, "column") };
     let found = match (text(record, "/status"), whole(record, "/summary/k")) {
-        (Some("finished"), Some(k)) => format!("{} found in", counted(k, "cluster")),
+        (Some("finished"), Some(k)) => match run.clusters_of_components() {
+            Some((n, k)) => format!("{} of {} found in", counted(n, "cluster"), counted(k, "component")),
+            None => format!("{} found in", counted(k, "cluster")),
+        },
         (Some("failed"), _) => "A fit that failed, of".to_owned(),
         _ => "A fit that goes on, of".to_owned(),
     };
@@ -50,11 +53,15 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(k) = summary("k").or_else(|| last("k")) {
         let interval = ["0", "1"].map(|ix| whole(record, &format!("/posterior/k/interval_90/{ix}")));
-        let note = match interval {
-            [Some(low), Some(high)] => format!("{low} to {high} with 90 % probability"),
-            _ => String::new(),
-        };
-        facts.push(Fact::new("clusters", grouped(k as u64), note));
+        let mut notes = Vec::new();
+        if let Some((_, k)) = run.clusters_of_components() {
+            notes.push(format!("of {}", counted(k, "component")));
+        }
+        if let [Some(low), Some(high)] = interval {
+            notes.push(format!("{low} to {high} with 90 % probability"));
+        }
+        let n = run.clusters_of_components().map_or(k as u64, |(n, _)| n);
+        facts.push(Fact::new("clusters", grouped(n), notes.join(", ")));
     }
     let rows = whole(record, "/data/n_rows").map(grouped).unwrap_or_default();
     facts.push(Fact::new("rows", rows, counted(whole(record, "/data/n_columns").unwrap_or(0), "column")));
@@ -108,7 +115,7 @@ pub(crate) fn warnings(run: &Run) -> Vec<String> {
         warnings.push(format!("the run failed: {error}"));
     }
     let point = text(&run.record, "/options/run/point").unwrap_or("argmax");
-    if run.model.is_some() && !["argmax", "last"].contains(&point) {
+    if run.model.is_some() && run.clusters_of_components().is_none() && !["argmax", "last"].contains(&point) {
         warnings.push(format!(
             "labels.npy holds another partition (--point {point}); map and cards show the components of the model"
         ));
@@ -134,7 +141,7 @@ pub(crate) fn settings(run: &Run) -> Table {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
-    const SETTINGS: [(&str, &str); 16] = [
+    const SETTINGS: [(&str, &str); 17] = [
         ("method", "/options/method/name"),
         ("consolidation", "/options/method/consolidation"),
         ("schedule", "/options/method/schedule"),
@@ -148,6 +155,7 @@ pub(crate) fn settings(run: &Run) -> Table {
         ("chains", "/options/run/chains"),
         ("seed", "/options/run/seed"),
         ("labels are", "/options/run/point"),
+        ("clusters", "/options/run/clusters"),
         ("kernel", "/kernel"),
         ("fingerprint of the data", "/data/fingerprint"),
         ("version", "/version"),

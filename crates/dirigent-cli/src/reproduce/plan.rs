@@ -112,6 +112,7 @@ impl Trial {
         words.extend(self.method.options.iter().map(|word| (*word).to_owned()));
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
         add("--method", self.method.name.to_owned());
+        add("--clusters", "components".to_owned());
         add("--cycles", n_cycles.to_string());
         add("--seed", self.seed.to_string());
         match self.place {

@@ -19,7 +19,7 @@ fn a_wrong_option_is_refused_by_name_value_and_expectation() {
         ("--family gaussian --gamma 1", &["--gamma", "multinomial"]),
         ("--family multinomial --sigma 1", &["--sigma", "gaussian"]),
         ("--family cauchy", &["--family", "cauchy", "gaussian", "multinomial"]),
-        ("--covariance round", &["--covariance", "round", "fixed", "diagonal", "full"]),
+        ("--covariance round", &["--covariance", "round", "isotropic", "diag", "full"]),
         ("--family poisson --covariance full", &["--covariance", "gaussian"]),
         ("--column-family x=normal", &["--column-family", "gaussian, bernoulli, poisson or categorical"]),
         ("--column-family q=poisson", &["--column-family", "\"q\"", "hint: "]),
@@ -102,13 +102,13 @@ fn bad_files_are_refused() {
     // missing cells are refused by families that need them all
     place.write("nan.csv", "a,b\n1,2\nnan,4\n");
     place.write("nan.npy", [header("'<f4'", "(1, 2)"), vec![0xff; 8]].concat());
-    place.refused("fit nan.csv --covariance full", &["a (1)", "--covariance diagonal", "hint: "]);
+    place.refused("fit nan.csv --covariance full", &["a (1)", "--covariance diag", "hint: "]);
     place.refused("fit nan.npy --sigma 1", &["1 (1), 2 (1)", "--family mixed", "hint: "]);
     place.refused("fit nan.csv --family multinomial", &["row 2", "column a", "the cell is missing", "hint: "]);
     place.refused("fit missing.csv", &["missing.csv"]);
     // what cannot be squared, or is no count that anybody has counted
     place.write("wide.csv", "a,b\n1,2\n3,1e300\n5,7\n");
-    for options in ["", "--covariance fixed", "--covariance diagonal", "--method cgs"] {
+    for options in ["", "--covariance isotropic", "--covariance diag", "--method cgs"] {
         place.refused(&format!("fit wide.csv {options}"), &["column b", "1e300", "too large to be squared", "hint: "]);
     }
     place.write("many.csv", "a,b\n1,2\n3,1e15\n5,7\n");

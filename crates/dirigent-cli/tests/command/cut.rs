@@ -15,7 +15,8 @@ fn json_of(place: &Place, arguments: &str) -> Value {
 
 #[test]
 fn components_are_the_labels_of_the_fit_and_one_cluster_has_all_rows() {
-    let place = fitted("");
+    let place = fitted("--clusters components");
+    assert!(!place.path("run/component_labels.npy").exists());
     place.ok("cut run --clusters components --out components.npy");
     assert_eq!(place.integers("components.npy"), place.integers("run/labels.npy"));
     place.ok("cut run --clusters 1 --out one.csv");
@@ -28,7 +29,7 @@ fn components_are_the_labels_of_the_fit_and_one_cluster_has_all_rows() {
 
 #[test]
 fn a_cut_has_as_many_clusters_as_asked_for_and_new_rows_get_the_same() {
-    let place = fitted("");
+    let place = fitted("--clusters components");
     let cut = json_of(&place, "cut run --clusters 3 --json --out three.npy");
     assert_eq!((&cut["n_clusters"], cut["sizes"].as_array().unwrap().len()), (&json!(3), 3));
     let tree = place.json("run/tree.json");
@@ -57,6 +58,32 @@ fn the_layer_is_the_one_in_the_file() {
 }
 
 #[test]
+fn a_fit_is_labelled_with_the_clusters_that_were_asked_for() {
+    for (options, clusters) in [("", "auto"), ("--clusters auto", "auto"), ("--clusters 4", "4")] {
+        let place = fitted(options);
+        place.ok(&format!("cut run --clusters {clusters} --out cut.npy"));
+        assert_eq!(place.integers("cut.npy"), place.integers("run/labels.npy"), "{options}");
+        let summary = place.json("run/run.json")["summary"].clone();
+        let n_clusters = place.integers("cut.npy").iter().max().unwrap() + 1;
+        assert_eq!(summary["n_clusters"], n_clusters, "{options}");
+        // other rows get the clusters of the fit, with the same certainty
+        place.ok("predict run made/data.npy --out predicted.csv");
+        for column in ["label", "certainty"] {
+            assert_eq!(place.column("predicted.csv", column), place.column("run/labels.csv", column), "{options}");
+        }
+    }
+}
+
+#[test]
+fn more_clusters_than_components_are_the_components_with_a_warning() {
+    let place = Place::with_two_clusters();
+    let ended = place.ok("fit two.csv --exclude class --clusters 500 --no-report --out run");
+    assert!(ended.stderr.contains("--clusters 500 were asked for"), "{}", ended.stderr);
+    assert!(!place.path("run/component_labels.npy").exists());
+    place.refused("fit two.csv --clusters 2 --point last --out other", &["--clusters does not go with", "--point"]);
+}
+
+#[test]
 fn draws_support_the_merges_and_components_are_kept_beside_another_point() {
     let place = fitted("--draws 10 --point last");
     let tree = place.json("run/tree.json");
@@ -70,7 +97,7 @@ fn draws_support_the_merges_and_components_are_kept_beside_another_point() {
 #[test]
 fn what_cannot_be_cut_is_refused() {
     let place = fitted("");
-    place.refused("cut run --clusters 100000", &["--clusters 100000 is more than the", "--clusters components"]);
+    place.refused("cut run --clusters 100000", &["--clusters 100000 is not among 1 to", "--clusters components"]);
     place.refused("cut run --clusters auto --min-share 0.1", &["--min-share needs a number of clusters"]);
     place.refused("cut run --clusters 2 --out labels.txt", &["must end in .csv"]);
     for wrong in ["--clusters 0", "--clusters -1", "--clusters many", "--min-share 1 --clusters 2"] {

@@ -194,7 +194,7 @@ fn tiny_data_end_too() {
         ("same.csv", "cgs"),
         ("same.csv", "async"),
     ] {
-        let sigma = if data == "same.csv" { "--sigma 1 --sigma0 1" } else { "--covariance fixed" };
+        let sigma = if data == "same.csv" { "--sigma 1 --sigma0 1" } else { "--covariance isotropic" };
         place.ok(&format!("fit {data} {sigma} --method {method} --out run --force"));
         let summary = &place.json("run/run.json")["summary"];
         assert_eq!(summary["stopped_because"], "stationary");

@@ -13,8 +13,8 @@ const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/refe
 const METHODS: [&str; 9] = ["dirigent", "cgs", "prog", "pooled", "hung", "async", "slicemr", "av", "subc"];
 /// Name, file and options of each family.
 const FAMILIES: [(&str, &str, &str); 9] = [
-    ("fixed", "numbers.csv", "--covariance fixed --sigma 1"),
-    ("diagonal", "numbers.csv", "--covariance diagonal"),
+    ("fixed", "numbers.csv", "--covariance isotropic --sigma 1"),
+    ("diagonal", "numbers.csv", "--covariance diag"),
     ("full", "numbers.csv", "--covariance full"),
     ("multinomial", "docword.words.txt", ""),
     ("bernoulli", "bits.csv", "--family bernoulli"),
@@ -88,7 +88,9 @@ fn runs() -> Vec<(String, String)> {
     let mut runs = Vec::new();
     for method in METHODS {
         for (family, file, options) in FAMILIES {
-            let fit = format!("fit {file} {options} --method {method} --kernel portable --seed 3 --quiet --no-report");
+            let fit = format!(
+                "fit {file} {options} --method {method} --kernel portable --seed 3 --clusters components --quiet --no-report"
+            );
             let mut add = |engine: &str, options: &str| {
                 runs.push((format!("{method} {family} {engine}"), format!("{fit} {options} --out out --force")));
             };

@@ -98,10 +98,10 @@ fn every_family_has_its_page() {
     }
     place.write("levels.csv", format!("colour,way\n{levels}"));
     for (options, part) in [
-        ("two.csv --exclude class --covariance fixed", "covariance fixed"),
+        ("two.csv --exclude class --covariance isotropic", "covariance isotropic"),
         ("two.csv --exclude class --covariance full", "covariance full"),
         ("two.csv --exclude class --covariance full --standardize", "covariance full"),
-        ("numbers.csv --covariance diagonal", "± "),
+        ("numbers.csv --covariance diag", "± "),
         ("two.csv --columns x", "spread for the eye only"),
         ("bits.csv --family bernoulli", "%"),
         ("counts.csv --family poisson", "poisson"),
@@ -109,7 +109,7 @@ fn every_family_has_its_page() {
         ("levels.csv --family categorical", "colour = red"),
         ("numbers.csv --family mixed", "mixed"),
         ("counts.csv --family vmf --normalize", "vmf"),
-        ("counts.csv --covariance diagonal --pca 2", "pc1"),
+        ("counts.csv --covariance diag --pca 2", "pc1"),
         ("two.csv --exclude class --point last", "To do it again"),
         ("two.csv --exclude class --draws 5 --point vi", "another partition"),
     ] {
@@ -144,12 +144,76 @@ fn names_from_the_data_are_never_markup() {
 fn thousands_of_clusters_make_a_page_that_can_be_used() {
     let place = Place::new();
     place.ok("synth synthetic --rows 3000 --out made");
-    place.ok("fit made/data.npy --covariance fixed --sigma 0.0001 --alpha 1000 --cycles 1 --method cgs --out run");
+    place.ok("fit made/data.npy --covariance isotropic --sigma 0.0001 --alpha 1000 --cycles 1 --method cgs --out run");
     let page = check_page(&place, "run");
     let k = place.json("run/run.json")["summary"]["k"].as_u64().unwrap();
     assert!(k > 1000 && page.contains("Cards of the 50 largest"), "{k}");
-    assert_eq!(page.matches("<article").count(), 50);
+    // those of the clusters, and of the cuts into 1 to 50
+    let (shown, others) = page.split_once("<div class=\"other-cards\" hidden>").unwrap();
+    assert_eq!(shown.matches("<article").count(), 50);
+    assert!(others.matches("<article").count() <= 99);
     assert!(plots(&page)[0]["data"].as_array().unwrap().len() < 100);
+    assert!(page.contains("The last 100 of "));
+}
+
+/// What the page's script knows of cuts.
+fn cuts(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"cuts\">").unwrap();
+    serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap()
+}
+
+#[test]
+fn the_page_shows_the_clusters_that_labels_are() {
+    let place = Place::new();
+    place.ok("synth synthetic --rows 2000 --clusters 12 --out made");
+    place.ok("fit made/data.npy --clusters 4 --out run");
+    let page = check_page(&place, "run");
+    let k = place.json("run/run.json")["summary"]["k"].as_u64().unwrap();
+    assert!(k > 4 && page.contains(&format!("4 clusters of {k} components found in 2,000 rows")), "{k}");
+    assert!(page.contains(&format!("<dd class=\"value\">4</dd><dd class=\"note\">of {k} components")));
+    let (shown, _) = page.split_once("<div class=\"other-cards\" hidden>").unwrap();
+    assert_eq!(shown.matches("<article").count(), 4);
+    let labels = place.integers("run/labels.npy");
+    for (cluster, card) in shown.split("<article").skip(1).enumerate() {
+        assert!(card.contains(&format!("id=\"cluster-{cluster}\"")) && card.contains("rows ("));
+    }
+    assert!(shown.contains(", components "));
+    // rows of the sample have the labels of the run
+    let map = &plots(&page)[0];
+    for trace in map["data"].as_array().unwrap().iter().filter(|trace| trace["mode"] == "markers") {
+        for row in trace["customdata"].as_array().unwrap() {
+            assert_eq!(row[1].as_i64().unwrap(), i64::from(labels[row[0].as_u64().unwrap() as usize]));
+        }
+    }
+    // the cut of the run is among those of the slider
+    let cuts = cuts(&page);
+    assert_eq!((&cuts["n_clusters"], cuts["cuts"].as_array().unwrap().len() as u64), (&4.into(), k.min(50)));
+    let groups: Vec<u64> = cuts["cuts"][3]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| cuts["group"][node.as_u64().unwrap() as usize].as_u64().unwrap())
+        .collect();
+    assert_eq!(groups, [0, 1, 2, 3]);
+    assert!(page.contains("Tree over the components") && page.contains("type=\"range\""));
+    // a run without a tree has components alone
+    std::fs::remove_file(place.path("run/tree.json")).unwrap();
+    place.ok("report run");
+    let page = ours(&place.text("run/report.html"));
+    assert!(page.contains(&format!("{k} clusters found in")) && !page.contains("type=\"range\""));
+}
+
+#[test]
+fn a_slider_costs_little() {
+    let place = Place::new();
+    place.ok("synth synthetic --rows 2000 --clusters 50 --out made");
+    place.ok("fit made/data.npy --draws 3 --out run");
+    let with = place.text("run/report.html").len();
+    assert!(check_page(&place, "run").contains("The support of a merge"));
+    std::fs::remove_file(place.path("run/tree.json")).unwrap();
+    place.ok("report run");
+    let without = place.text("run/report.html").len();
+    assert!(with < without + 300_000, "{with} and {without}");
 }
 
 #[test]

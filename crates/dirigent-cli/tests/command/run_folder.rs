@@ -134,9 +134,9 @@ fn an_empty_folder_is_as_good_as_none() {
 #[test]
 fn a_disk_that_fails_mid_run_fails_the_run_and_its_record_says_so() {
     let place = Place::with_two_clusters();
-    // no file may grow beyond a few thousand bytes: the trace will
-    let fit = "fit two.csv --label-column class --cycles 500 --quiet --out run";
-    let script = format!("ulimit -f 8; trap '' XFSZ; exec {} {fit}", env!("CARGO_BIN_EXE_dirigent"));
+    // no file may grow beyond 8,192 bytes: the trace will
+    let fit = "fit two.csv --label-column class --cycles 2000 --quiet --out run";
+    let script = format!("ulimit -f 16; trap '' XFSZ; exec {} {fit}", env!("CARGO_BIN_EXE_dirigent"));
     let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(place.path("")).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8(output.stderr).unwrap();

@@ -228,7 +228,7 @@ impl Family for GaussianFixed {
 
 impl Described for GaussianFixed {
     fn name(&self) -> &'static str {
-        "gaussian, covariance fixed"
+        "gaussian, covariance isotropic"
     }
 
     fn priors(&self) -> Vec<(&'static str, f64)> {

@@ -8,6 +8,7 @@ use crate::model::{Alpha, FamilyName};
 use crate::posterior::horizon::Cycles;
 use crate::run_dir::Point;
 use crate::sweep::Kernel;
+use crate::tree::Clusters;
 
 impl FitOptions {
     /// Rejects options that cannot be combined; an error names the option.
@@ -37,6 +38,14 @@ impl FitOptions {
             let problem = "`point` vi needs draws: it is the partition that is closest to all of them";
             return Err(InputError::new(problem).hint("ask for 100 `draws`, or choose another `point`").into());
         }
+        let is_given =
+            self.run.point != Point::Argmax && self.run.clusters.is_some_and(|of| of != Clusters::Components);
+        refuse(
+            is_given,
+            "clusters",
+            "a `point` other than argmax, which is a partition of its own",
+            "leave one of them out",
+        )?;
         self.draws()?;
         self.method.kernel.map_or(Ok(()), Kernel::check)
     }

@@ -6,6 +6,8 @@ use std::thread::available_parallelism;
 use serde_json::Value;
 
 use super::Data;
+use super::run::clusters_of;
+use super::stored::read_options;
 use crate::error::{Error, InputError, Result};
 use crate::io::{DataSet, Selection, read_draws, read_labels};
 use crate::method::chains::Diagnostics;
@@ -17,7 +19,10 @@ use crate::run_dir::{FILES, FittedModel, PosteriorRecord, RowSample, RunDir, Sum
 use crate::stats::Stats;
 use crate::sweep::{Kernel, Prediction};
 use crate::trace::CycleInfo;
-use crate::tree::{Cut, Tree};
+use crate::tree::{Clusters, Cut, Tree};
+
+/// What to do if files do not belong together.
+const OTHER_RUN: &str = "the files are of different runs: fit again";
 
 /// What a fit leaves behind.
 ///
@@ -37,6 +42,8 @@ pub struct Fitted {
     pub(super) certainty: Vec<f32>,
     /// The most probable component of each row, if labels are another partition.
     pub(super) component_labels: Option<Vec<u32>>,
+    /// The clusters that labels are.
+    pub(super) cut: Cut,
     pub(super) tree: Tree,
     pub(super) model: FittedModel,
     pub(super) kernel: Kernel,
@@ -66,7 +73,7 @@ impl Fitted {
 
     /// The number of clusters among the labels.
     pub fn n_clusters(&self) -> usize {
-        self.summary.k_labels
+        self.summary.n_clusters
     }
 
     /// The number of components of the mixture.
@@ -162,20 +169,27 @@ impl Fitted {
 
     /// The cluster of each row in a cut.
     pub fn labels_of(&self, cut: &Cut) -> Vec<u32> {
-        cut.labels(self.component_labels.as_deref().unwrap_or(&self.labels))
+        cut.labels(self.component_labels())
     }
 
-    /// The most probable component of each of these rows.
+    /// The most probable component of each row.
+    pub fn component_labels(&self) -> &[u32] {
+        self.component_labels.as_deref().unwrap_or(&self.labels)
+    }
+
+    /// The cluster of each of these rows: that of its most probable component.
     pub fn predict(&self, data: &Data) -> Result<Vec<u32>> {
         Ok(self.predictions(data)?.iter().map(|prediction| prediction.label).collect())
     }
 
-    /// The most probable component of each row with its probability, the probability of a new component, and the log-density.
+    /// The cluster of each row with its probability, the probability of a new component, and the log-density.
     pub fn predictions(&self, data: &Data) -> Result<Vec<Prediction>> {
         let n_threads = available_parallelism().map_or(1, |cores| cores.get());
         let rows = data.for_model(&self.model)?.all_rows();
         let FittedModel { model, components, alpha, .. } = &self.model;
-        Ok(Predictor::new(model, components, *alpha, self.kernel, n_threads).predict(&rows))
+        let mut predictor = Predictor::new(model, components, *alpha, self.kernel, n_threads);
+        let cut = (!self.cut.is_of_single_components()).then_some(&self.cut);
+        Ok(predictor.predict_all(&rows, cut))
     }
 
     /// Loads a run folder. What was reported of each cycle stays in `trace.csv`.
@@ -204,10 +218,11 @@ impl Fitted {
         let certainty = read_certainty(&path.join("certainty.npy"), labels.len())?;
         let (draws, components) = (path.join("draws.npy"), path.join("component_labels.npy"));
         let is_counts = matches!(model.model, Model::Multinomial(_));
+        let cut = read_clusters(path, model.components.len(), None, None)?;
         Ok(Self {
             certainty,
             kernel: Kernel::best(),
-            choices: Vec::new(),
+            choices: serde_json::from_value(part("choices")).map_err(unreadable)?,
             summary: serde_json::from_value(part("summary")).map_err(unreadable)?,
             posterior: serde_json::from_value(part("posterior")).map_err(unreadable)?,
             diagnostics: serde_json::from_value(part("diagnostics")).map_err(unreadable)?,
@@ -215,6 +230,7 @@ impl Fitted {
             trace: Vec::new(),
             component_labels: components.exists().then(|| read_numbers(&components)).transpose()?,
             tree: Tree::read(path)?,
+            cut,
             draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
             sample: RowSample::read(path, &model.columns, is_counts)?,
             path: Some(path.to_path_buf()),
@@ -256,6 +272,31 @@ impl Fitted {
 fn read_json(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
     Ok(serde_json::from_str(&text).map_err(|error| InputError::in_file(path, error.to_string()))?)
+}
+
+/// The clusters of a run folder: those that are asked for, or those that its labels are.
+#[doc(hidden)]
+pub fn read_clusters(run: &Path, n_components: usize, asked: Option<Clusters>, min_share: Option<f64>) -> Result<Cut> {
+    let tree = Tree::read(run)?;
+    if tree.n_components() != n_components {
+        let problem = format!("tree.json has {} components, model.json {n_components}", tree.n_components());
+        return Err(InputError::in_file(run, problem).hint(OTHER_RUN).into());
+    }
+    match asked {
+        Some(asked) => tree.clusters(asked, min_share),
+        None => Ok(clusters_of(&tree, read_options(run)?.clusters()).0),
+    }
+}
+
+/// The component of each row of a run folder.
+#[doc(hidden)]
+pub fn read_component_labels(run: &Path, n_components: usize) -> Result<Vec<u32>> {
+    let own = run.join("component_labels.npy");
+    let path = if own.exists() { own } else { run.join("labels.npy") };
+    read_labels(&path)?.numbers(n_components).ok_or_else(|| {
+        let problem = format!("has labels that are none of the {n_components} components of tree.json");
+        InputError::in_file(&path, problem).hint(OTHER_RUN).into()
+    })
 }
 
 /// The labels of a run, as they are numbered there.

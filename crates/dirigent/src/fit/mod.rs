@@ -27,6 +27,8 @@ mod stored;
 
 pub use data::Data;
 pub use fitted::Fitted;
+#[doc(hidden)]
+pub use fitted::{read_clusters, read_component_labels};
 pub use options::{
     DataOptions, EngineName, EngineOptions, FitOptions, MethodName, MethodOptions, RunOptions, StartName,
 };

@@ -11,6 +11,7 @@ use crate::node::{Consolidation, FirstAlpha, Joins, Schedule};
 use crate::run_dir::Point;
 use crate::sweep::Kernel;
 use crate::transform::TransformOptions;
+use crate::tree::Clusters;
 
 /// Everything that a fit can be asked for. What is left out is chosen from the data.
 ///
@@ -183,8 +184,11 @@ pub struct RunOptions {
     pub draws: Option<u64>,
     /// Keep every `thin`-th state.
     pub thin: Option<u64>,
-    /// Which partition the labels are.
+    /// Which partition of components is taken.
     pub point: Point,
+    /// Which clusters the labels are, each of one component or more; by default the natural layer of the tree, and the components
+    /// themselves if `point` is not argmax.
+    pub clusters: Option<Clusters>,
 }
 
 impl Default for RunOptions {
@@ -199,6 +203,7 @@ impl Default for RunOptions {
             draws: None,
             thin: None,
             point: Point::default(),
+            clusters: None,
         }
     }
 }
@@ -246,6 +251,12 @@ impl FitOptions {
     /// Reads options from JSON. An error names the option.
     pub fn from_json(json: &str) -> crate::Result<Self> {
         super::json::read(json)
+    }
+
+    /// Which clusters the labels are.
+    pub(super) fn clusters(&self) -> Clusters {
+        let by_point = if self.run.point == Point::Argmax { Clusters::Auto } else { Clusters::Components };
+        self.run.clusters.unwrap_or(by_point)
     }
 
     /// Whether a run without labels starts from small cells.

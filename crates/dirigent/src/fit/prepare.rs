@@ -131,6 +131,11 @@ impl<'a> Prepared<'a> {
         data_record.truth = truth_source(data);
         data_record.transform = transform.as_ref().map(|(_, record)| *record);
         data_record.options = data.options().absolute();
+        let described = self.model.described();
+        let (family, covariance) = match described.name().split_once(", covariance ") {
+            Some((family, covariance)) => (family, Some(covariance)),
+            None => (described.name(), None),
+        };
         RunRecord {
             status: Status::Running,
             error: None,
@@ -138,6 +143,10 @@ impl<'a> Prepared<'a> {
             version: env!("CARGO_PKG_VERSION"),
             kernel: self.kernel,
             data: data_record,
+            family,
+            covariance,
+            prior: described.priors().into_iter().collect(),
+            choices: &self.choices,
             model: &self.model,
             options: self.used.clone(),
             posterior: None,

@@ -22,12 +22,13 @@ use crate::observer::Observer;
 use crate::posterior::draws::Partitions;
 use crate::posterior::horizon::StoppedBecause;
 use crate::posterior::point::numbered_by_size;
+use crate::posterior::predictive::Predictor;
 use crate::rows::Cells;
 use crate::run_dir::{
-    FILES, FittedModel, NpyWriter, Point, RowSample, RunDir, RunRecord, Status, Summary, check_folder, check_writable,
+    FILES, FittedModel, NpyWriter, RowSample, RunDir, RunRecord, Status, Summary, check_folder, check_writable,
     nearest_folder,
 };
-use crate::tree::Tree;
+use crate::tree::{Clusters, Cut, Tree};
 
 /// The folder of run folders, if none is named.
 const RUNS: &str = "runs";
@@ -260,8 +261,17 @@ fn fill(
     if let Some(draws) = &draws {
         tree.set_support(&outcome.best.labels, draws);
     }
-    let component_labels = (run.point != Point::Argmax).then(|| outcome.best.labels.clone());
+    let component_labels = outcome.best.labels.clone();
     let posterior = point::settle(fit, draws.as_ref(), best, &mut outcome.best);
+    let (cut, too_few) = clusters_of(&tree, fit.asked().clusters());
+    if !cut.is_of_single_components() {
+        let n_threads = fit.setup.n_threads();
+        let mut predictor = Predictor::new(&fit.model, &model.components, model.alpha, fit.setup.kernel(), n_threads);
+        let predictions = predictor.predict_all(&fit.shard, Some(&cut));
+        outcome.best.labels = cut.labels(&component_labels);
+        outcome.best.certainty = predictions.iter().map(|prediction| prediction.certainty).collect();
+    }
+    let component_labels = (outcome.best.labels != component_labels).then_some(component_labels);
     let totals = outcome.totals.as_ref();
     let summary = Summary {
         seconds,
@@ -271,6 +281,7 @@ fn fill(
     };
     let mut warnings = advice::warnings(&fit.model, &fit.setup, run.chains, n_rows, &outcome);
     warnings.extend(point::warning(run.point, outcome.n_draws));
+    warnings.extend(too_few);
     let sample_rows = folder.map_or(RunFolder::default().sample_rows, |(_, folder)| folder.sample_rows);
     let sample = RowSample::draw(&fit.as_read, sample_rows, fit.setup.seed());
     if let Some(run_dir) = run_dir {
@@ -286,6 +297,7 @@ fn fill(
         labels: outcome.best.labels,
         certainty: outcome.best.certainty,
         component_labels,
+        cut,
         tree,
         model,
         kernel: fit.setup.kernel(),
@@ -309,7 +321,7 @@ fn summarize(fit: &Prepared<'_>, outcome: &ChainsOutcome) -> Summary {
     let log_joint_of = |truth| cgs::log_joint_of_labels(&fit.shard, &fit.model, outcome.alpha, truth);
     Summary {
         k: outcome.k,
-        k_labels: numbered_by_size(&outcome.labels).1,
+        n_clusters: numbered_by_size(&outcome.labels).1,
         log_joint: outcome.log_joint,
         log_joint_truth: truth.map(log_joint_of),
         vi: truth.map(|truth| metrics::compare(&outcome.state, truth).vi),
@@ -323,6 +335,19 @@ fn summarize(fit: &Prepared<'_>, outcome: &ChainsOutcome) -> Summary {
         seconds: 0.0,
         bytes: 0,
         messages: 0,
+    }
+}
+
+/// The clusters that were asked for, and a warning if there are fewer.
+pub(super) fn clusters_of(tree: &Tree, asked: Clusters) -> (Cut, Option<String>) {
+    let n_components = tree.n_components();
+    match asked {
+        Clusters::Number(n) if n > n_components => {
+            let what = if n_components == 1 { "component was" } else { "components were" };
+            let warning = format!("`clusters` {n} were asked for, but {n_components} {what} found: each is a cluster");
+            (tree.components(), Some(warning))
+        }
+        asked => (tree.clusters(asked, None).expect("there are as many components"), None),
     }
 }
 

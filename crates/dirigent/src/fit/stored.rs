@@ -12,8 +12,8 @@ use crate::io::is_address;
 use crate::model::Model;
 use crate::run_dir::DataRecord;
 
-/// Options that may differ when a run is resumed: where the data is, where and how fast it runs, and how long.
-const MAY_CHANGE: [&str; 13] = [
+/// Options that may differ when a run is resumed: where the data is, where and how fast it runs, how long, and what its labels are.
+const MAY_CHANGE: [&str; 14] = [
     "paths",
     "cache_dir",
     "spill",
@@ -27,12 +27,18 @@ const MAY_CHANGE: [&str; 13] = [
     "cycles",
     "max_cycles",
     "time_limit",
+    "clusters",
 ];
 /// Those of them that decide when the run ends.
 const ENDINGS: [&str; 3] = ["cycles", "max_cycles", "time_limit"];
 
 /// An option that is given again when a run is resumed, and its value as JSON.
 pub type GivenOption = (String, Value);
+
+/// The options of a run folder.
+pub(super) fn read_options(run: &Path) -> Result<FitOptions> {
+    from_value(read_record(run)?["options"].take(), run)
+}
 
 /// A run that can be resumed.
 #[derive(Debug)]

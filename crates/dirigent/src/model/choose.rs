@@ -131,20 +131,20 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     if let Some(covariance) = options.covariance {
         (covariance, None)
     } else if gives(&["sigma", "sigma0"]) {
-        chosen(Covariance::Fixed, "fixed", "`sigma` or `sigma0` was given".into())
+        chosen(Covariance::Fixed, "isotropic", "`sigma` or `sigma0` was given".into())
     } else if gives(&["nu0", "psi0"]) {
         chosen(Covariance::Full, "full", "`nu0` or `psi0` was given".into())
     } else if gives(&["a0", "b0"]) {
-        chosen(Covariance::Diagonal, "diagonal", "`a0` or `b0` was given".into())
+        chosen(Covariance::Diagonal, "diag", "`a0` or `b0` was given".into())
     } else if n_missing > 0 {
-        chosen(Covariance::Diagonal, "diagonal", format!("{n_missing} cells are missing"))
+        chosen(Covariance::Diagonal, "diag", format!("{n_missing} cells are missing"))
     } else if survey.n_columns > MOST_FULL_COLUMNS {
         let why = format!("{} columns are more than {MOST_FULL_COLUMNS}", survey.n_columns);
-        chosen(Covariance::Diagonal, "diagonal", why)
+        chosen(Covariance::Diagonal, "diag", why)
     } else if let Some(ix) = mostly_one_number(survey) {
         let name = options.columns.name(ix);
         let why = format!("more than half of the rows have the same number in column {name}");
-        chosen(Covariance::Diagonal, "diagonal", why)
+        chosen(Covariance::Diagonal, "diag", why)
     } else {
         chosen(Covariance::Full, "full", format!("{} columns are at most {MOST_FULL_COLUMNS}", survey.n_columns))
     }
@@ -242,7 +242,7 @@ fn check_complete(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Res
         return Ok(());
     }
     let what = match shape {
-        Shape::Gaussian(Covariance::Fixed) => "`covariance` fixed",
+        Shape::Gaussian(Covariance::Fixed) => "`covariance` isotropic",
         Shape::Gaussian(_) => "`covariance` full",
         _ => "`family` vmf",
     };
@@ -252,7 +252,7 @@ fn check_complete(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Res
         columns += &format!(" and {} more", with_holes.len() - 5);
     }
     let problem = format!("{what} needs a number in every cell, but cells are missing in column {columns}");
-    let hint = "choose `covariance` diagonal or `family` mixed, which leave missing cells out exactly, or leave the columns out with `exclude`";
+    let hint = "choose `covariance` diag or `family` mixed, which leave missing cells out exactly, or leave the columns out with `exclude`";
     Err(InputError::new(problem).hint(hint).into())
 }
 
@@ -364,10 +364,10 @@ const MOST_LEVELS: f64 = 10_000.0;
 fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
     let (of, known): (&str, &[&str]) = match shape {
         Shape::Gaussian(Covariance::Full) => ("gaussian `covariance` full", &["m0", "kappa0", "nu0", "psi0"]),
-        Shape::Gaussian(_) => ("gaussian `covariance` fixed", &["sigma", "sigma0", "m0"]),
+        Shape::Gaussian(_) => ("gaussian `covariance` isotropic", &["sigma", "sigma0", "m0"]),
         Shape::Multinomial => ("multinomial", &["gamma", "prior_documents"]),
         Shape::Vmf => ("vmf", &["tau", "kappa0"]),
-        Shape::Columns(FamilyName::Gaussian, _) => ("gaussian `covariance` diagonal", &["m0", "kappa0", "a0", "b0"]),
+        Shape::Columns(FamilyName::Gaussian, _) => ("gaussian `covariance` diag", &["m0", "kappa0", "a0", "b0"]),
         Shape::Columns(FamilyName::Bernoulli, _) => ("bernoulli", &["a0", "b0"]),
         Shape::Columns(FamilyName::Poisson, _) => ("poisson", &["a0", "b0"]),
         Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
@@ -398,13 +398,13 @@ fn check_smoothing(shape: &Shape, options: &ModelOptions) -> Result<()> {
 /// A family that has a parameter, as it is asked for.
 fn family_with(name: &str) -> &'static str {
     match name {
-        "sigma" | "sigma0" => "`family` gaussian `covariance` fixed",
+        "sigma" | "sigma0" => "`family` gaussian `covariance` isotropic",
         "m0" => "`family` gaussian",
         "gamma" => "`family` multinomial or categorical",
         "prior_documents" => "`family` multinomial",
         "nu0" | "psi0" => "`family` gaussian `covariance` full",
         "tau" => "`family` vmf",
-        "kappa0" => "`covariance` diagonal or full, or `family` vmf",
-        _ => "`covariance` diagonal, or `family` bernoulli or poisson",
+        "kappa0" => "`covariance` diag or full, or `family` vmf",
+        _ => "`covariance` diag, or `family` bernoulli or poisson",
     }
 }

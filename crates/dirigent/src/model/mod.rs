@@ -39,11 +39,11 @@ pub(crate) use with_family;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "family")]
 pub enum Model {
-    /// `gaussian` with `--covariance fixed`.
+    /// `gaussian` with `--covariance isotropic`.
     GaussianFixed(GaussianFixed),
     /// `gaussian` with `--covariance full`.
     GaussianFull(GaussianFull),
-    /// Columns with a law each: `gaussian` with `--covariance diagonal`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
+    /// Columns with a law each: `gaussian` with `--covariance diag`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
     Columns(Columns),
     /// `multinomial`.
     Multinomial(Multinomial),
@@ -53,7 +53,7 @@ pub enum Model {
 }
 
 /// What was chosen for the user, and why.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// What it is called.
     pub name: String,

@@ -49,8 +49,10 @@ impl FamilyName {
 #[non_exhaustive]
 pub enum Covariance {
     /// σ²I with a given σ.
+    #[serde(rename = "isotropic")]
     Fixed,
     /// Columns are independent, each component with variances of its own.
+    #[serde(rename = "diag")]
     Diagonal,
     /// Any covariance, each component with its own.
     Full,
@@ -60,8 +62,8 @@ impl Covariance {
     /// As the command calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Fixed => "fixed",
-            Self::Diagonal => "diagonal",
+            Self::Fixed => "isotropic",
+            Self::Diagonal => "diag",
             Self::Full => "full",
         }
     }

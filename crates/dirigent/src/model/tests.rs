@@ -133,14 +133,14 @@ fn the_family_is_chosen_by_what_the_rows_look_like() {
     let auto = ModelOptions::default();
     let wide = |n_columns: usize| survey(n_columns, (0..3 * n_columns).map(|i| (i * i % 1009) as f64 - 4.5).collect());
     assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS)), "gaussian, covariance full");
-    assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS + 1)), "gaussian, covariance diagonal");
-    assert_eq!(name_of(&auto, &survey(2, vec![1.5, f64::NAN, 3.0, 4.0])), "gaussian, covariance diagonal");
+    assert_eq!(name_of(&auto, &wide(choose::MOST_FULL_COLUMNS + 1)), "gaussian, covariance diag");
+    assert_eq!(name_of(&auto, &survey(2, vec![1.5, f64::NAN, 3.0, 4.0])), "gaussian, covariance diag");
     assert_eq!(name_of(&auto, &survey(2, vec![0.0, 1.0, 1.0, 0.0])), "bernoulli");
     assert_eq!(name_of(&auto, &survey(2, vec![0.0, 7.5, 1.0, -2.5])), "mixed");
     assert_eq!(name_of(&auto, &survey(3, vec![0.6, 0.8, 0.0, 0.0, 0.6, -0.8])), "vmf");
     assert_eq!(
         name_of(&ModelOptions { noise_sd: Some(1.0), ..auto.clone() }, &numbers()),
-        "gaussian, covariance fixed"
+        "gaussian, covariance isotropic"
     );
     let text = |n_levels: Vec<Option<usize>>| ModelOptions {
         columns: ColumnOptions { n_levels, ..ColumnOptions::default() },
@@ -182,7 +182,7 @@ fn a_column_of_mostly_one_number_is_in_no_full_covariance() {
     let auto = ModelOptions::default();
     assert_eq!(name_of(&auto, &with_share(10)), "gaussian, covariance full");
     let (model, choices) = Model::explain(&auto, &with_share(11)).unwrap();
-    assert_eq!(model.described().name(), "gaussian, covariance diagonal");
+    assert_eq!(model.described().name(), "gaussian, covariance diag");
     let why = &choices.iter().find(|choice| choice.name == "covariance").expect("it was left open").why;
     assert_eq!(why, "more than half of the rows have the same number in column 2");
     assert_eq!(name_of(&auto, &with_share(20)), "gaussian, covariance full", "a constant column tells nothing");
@@ -195,7 +195,7 @@ fn what_a_family_cannot_hold_is_refused_with_the_way_out() {
     let holes = survey(2, vec![1.5, f64::NAN, 3.0, 4.0, 5.0, f64::NAN]);
     let full = ModelOptions { covariance: Some(Covariance::Full), ..ModelOptions::default() };
     let problem = problem_of(&full, &holes);
-    assert!(problem.contains("missing in column 2 (2)") && problem.contains("`covariance` diagonal"), "{problem}");
+    assert!(problem.contains("missing in column 2 (2)") && problem.contains("`covariance` diag"), "{problem}");
     let vmf = ModelOptions { family: Some(FamilyName::Vmf), ..ModelOptions::default() };
     let problem = problem_of(&vmf, &numbers());
     assert!(problem.contains("from 10.0499 to 30.1496") && problem.contains("`normalize`"), "{problem}");

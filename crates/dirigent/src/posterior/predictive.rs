@@ -11,6 +11,12 @@ use crate::rows::{Shard, worker_rows};
 use crate::stats::Stats;
 pub use crate::sweep::Prediction;
 use crate::sweep::{Kernel, Sampler, sampler};
+use crate::tree::Cut;
+
+/// Rows that are predicted together.
+const BLOCK: usize = 1 << 17;
+/// Probabilities that are held together: 8 MB, so that blocks are made in the same memory again and again.
+const MOST_PROBABILITIES: usize = 1 << 20;
 
 /// Predicts rows on several threads. Rows are independent: threads change nothing but the time.
 pub struct Predictor {
@@ -61,6 +67,45 @@ impl Predictor {
         (predictions.concat(), probabilities.concat())
     }
 
+    /// Predicts rows block by block: `take` gets the first row of a block, its predictions and, if they are asked for, its probabilities. With a cut they are those
+    /// of its clusters: a row is in the cluster of its most probable component, and its certainty is that of all components of the cluster together.
+    pub fn each_block<E>(
+        &mut self,
+        rows: &Shard,
+        cut: Option<&Cut>,
+        has_probabilities: bool,
+        mut take: impl FnMut(usize, &[Prediction], &[f64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let n_rows = rows.n_rows();
+        let needs_probabilities = has_probabilities || cut.is_some();
+        let most_rows = MOST_PROBABILITIES / (self.n_components + 1);
+        let block = if needs_probabilities { most_rows.clamp(64, BLOCK) } else { BLOCK };
+        for first_row in (0..n_rows).step_by(block) {
+            let rows = rows.part(first_row..(first_row + block).min(n_rows));
+            let (mut predictions, mut probabilities) = if needs_probabilities {
+                self.predict_with_probabilities(&rows)
+            } else {
+                (self.predict(&rows), Vec::new())
+            };
+            if let Some(cut) = cut {
+                probabilities = of_clusters(cut, &mut predictions, &probabilities);
+            }
+            take(first_row, &predictions, &probabilities)?;
+        }
+        Ok(())
+    }
+
+    /// The predictions of all rows, of the clusters of a cut if there is one.
+    pub fn predict_all(&mut self, rows: &Shard, cut: Option<&Cut>) -> Vec<Prediction> {
+        let mut all = Vec::with_capacity(rows.n_rows());
+        let taken: Result<(), std::convert::Infallible> = self.each_block(rows, cut, false, |_, predictions, _| {
+            all.extend_from_slice(predictions);
+            Ok(())
+        });
+        let Ok(()) = taken;
+        all
+    }
+
     /// Lets every thread work on its part of the rows; the results in the order of the rows.
     fn on_threads<T: Send>(&mut self, rows: &Shard, work: impl Fn(&mut dyn Sampler, Shard, f64) -> T + Sync) -> Vec<T> {
         assert_eq!((rows.n_columns(), rows.is_counts()), (self.n_columns, self.has_counts), "rows of the model's kind");
@@ -74,4 +119,23 @@ impl Predictor {
             threads.into_iter().map(|thread| thread.join().expect("prediction does not panic")).collect()
         })
     }
+}
+
+/// Makes predictions of components those of clusters. Returns the probabilities of the clusters, and of a new one, for each row.
+fn of_clusters(cut: &Cut, predictions: &mut [Prediction], probabilities: &[f64]) -> Vec<f64> {
+    let n_components = cut.clusters().len();
+    let mut all = Vec::with_capacity(predictions.len() * (cut.n_clusters() + 1));
+    for (prediction, probabilities) in predictions.iter_mut().zip(probabilities.chunks_exact(n_components + 1)) {
+        let (new, of_components) = probabilities.split_last().expect("the new component is there");
+        let of_clusters = cut.probabilities(of_components);
+        let total: f64 = of_clusters.iter().sum();
+        prediction.label = cut.clusters()[prediction.label as usize];
+        if total > 0.0 {
+            let certainty = (of_clusters[prediction.label as usize] / total) as f32;
+            prediction.certainty = certainty.clamp(prediction.certainty, 1.0);
+        }
+        all.extend(of_clusters);
+        all.push(*new);
+    }
+    all
 }

@@ -1,11 +1,13 @@
 //! What `run.json` holds.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fit::{DataOptions, FitOptions};
 use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
 use crate::method::chains::Diagnostics;
-use crate::model::Model;
+use crate::model::{Choice, Model};
 use crate::posterior::draws::KPosterior;
 use crate::posterior::horizon::StoppedBecause;
 use crate::sweep::Kernel;
@@ -26,6 +28,14 @@ pub struct RunRecord<'a> {
     pub kernel: Kernel,
     /// The rows.
     pub data: DataRecord<'a>,
+    /// The family, as options call it.
+    pub family: &'static str,
+    /// The covariance of a Gaussian one, likewise.
+    pub covariance: Option<&'static str>,
+    /// The parameters of the prior, likewise; means over columns that differ.
+    pub prior: BTreeMap<&'static str, f64>,
+    /// What was chosen from the data, and why.
+    pub choices: &'a [Choice],
     /// The model, every prior resolved.
     pub model: &'a Model,
     /// What was asked for.
@@ -188,7 +198,7 @@ pub struct Summary {
     /// The components of the last state.
     pub k: usize,
     /// The clusters of `labels.npy`.
-    pub k_labels: usize,
+    pub n_clusters: usize,
     /// The log-joint of the last state.
     pub log_joint: f64,
     /// The log-joint of the true labels under the same α.

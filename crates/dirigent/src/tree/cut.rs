@@ -50,6 +50,11 @@ impl Cut {
         self.sizes.len()
     }
 
+    /// Whether every cluster has one component.
+    pub fn is_of_single_components(&self) -> bool {
+        self.n_clusters() == self.clusters.len()
+    }
+
     /// The cluster of each component.
     pub fn clusters(&self) -> &[u32] {
         &self.clusters

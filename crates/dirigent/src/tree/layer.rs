@@ -3,13 +3,17 @@
 //! As the level falls from the root, a cluster is born at the merge that it is a side of and ends at its own. Rows of a cluster of one component end at the component's overlap with itself.
 //! The excess of mass is the sum over rows of how long they stay, in units of ln σ. A cluster is chosen if its excess is at least that of the chosen clusters below
 //! it. Small sides do not count as clusters of their own: they end where they part, and stay with the larger side. A cluster whose sides do not overlap is never chosen.
+//!
+//! Components that hardly overlap at all are the clusters themselves: then there is nothing to choose.
 
 use super::Tree;
 
 /// Sides with a smaller share of the rows are no clusters of their own.
-const SMALL: f64 = 0.005;
+const SMALL: f64 = 0.002;
 /// Sides overlap if σ at T = 1 is at least this.
 const OVERLAPPING: f64 = 0.01;
+/// Components hardly overlap if it takes this temperature to make them.
+const SEPARATE: f64 = 3.0;
 
 /// The tops of the chosen clusters.
 pub(super) fn tops(tree: &Tree) -> Vec<usize> {
@@ -23,7 +27,8 @@ pub(super) fn tops(tree: &Tree) -> Vec<usize> {
     let excess = |ends: &[f64], node: usize, birth: f64| tree.size(node) as f64 * birth - ends[node];
     let is_chosen = |ends: &[f64], parts_at: &[usize], below: &[f64], node: usize, birth: f64| {
         let last = parts_at[node];
-        tree.sides(last).is_none() || (tree.overlap(last) >= OVERLAPPING && excess(ends, node, birth) >= below[last])
+        let overlaps = || tree.temperature() < SEPARATE && tree.overlap(last) >= OVERLAPPING;
+        tree.sides(last).is_none() || (overlaps() && excess(ends, node, birth) >= below[last])
     };
     for node in 0..n_nodes {
         let size = tree.size(node) as f64;

@@ -3,6 +3,7 @@
 //! A mixture often has several components for what people see as one cluster. `overlap` measures in one pass over the rows how far components overlap, `linkage` merges them
 //! two by two, and a [`Cut`] undoes the last merges. `layer` chooses a cut without being told a number; `support` says what posterior draws think of each merge.
 
+mod clusters;
 mod cut;
 mod distance;
 mod layer;
@@ -14,6 +15,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::clusters::Clusters;
 pub use self::cut::Cut;
 use self::distance::MergeLosses;
 use self::linkage::{Merge, agglomerate};

@@ -44,7 +44,7 @@ fn gamma(law: &ColumnLaw) -> Option<f64> {
 impl Described for Columns {
     fn name(&self) -> &'static str {
         match self.kind {
-            ColumnsKind::Diagonal => "gaussian, covariance diagonal",
+            ColumnsKind::Diagonal => "gaussian, covariance diag",
             ColumnsKind::Bernoulli => "bernoulli",
             ColumnsKind::Poisson => "poisson",
             ColumnsKind::Categorical => "categorical",

@@ -4,17 +4,20 @@
 //! A sample splits what many rows share: which γ is most probable rises with the rows, where clusters have parts of their own, and stays where they have none.
 //! So several samples are fitted, and the line through what the first and the last have taught, ln γ over the logarithm of rows, is carried on to all rows.
 
+use super::Search;
 use super::model::ChosenModel;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::Multinomial;
+use crate::interrupt::Interrupt;
 use crate::method::cgs::Outcome;
 use crate::method::distributed::{self, DistributedOptions};
 use crate::model::{Model, ModelOptions, choose};
 use crate::node::CoordinatorOptions;
+use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
 use crate::survey::Survey;
-use crate::sweep::Kernel;
+use std::time::Instant;
 
 /// Rows of the first sample, at most about twice as many; each further one has so many times the rows of the one before; rows of the last one.
 const SAMPLE: usize = 2000;
@@ -40,8 +43,18 @@ struct Lesson {
     smoothing: f64,
 }
 
-/// The multinomial model of documents whose γ samples decide.
-pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kernel: Kernel) -> Result<ChosenModel> {
+/// A fit that tells nothing and ends when the search is interrupted.
+struct Quiet(Interrupt);
+
+impl Observer for Quiet {
+    fn interrupt(&mut self) -> Interrupt {
+        self.0.clone()
+    }
+}
+
+/// The multinomial model of documents whose γ samples decide. A deadline ends the search with what was learned until then.
+pub(super) fn learn(search: &mut Search<'_>, options: &ModelOptions) -> Result<ChosenModel> {
+    let (rows, survey) = (search.rows, search.survey);
     let widest = ModelOptions { learns_smoothing: false, prior_documents: Some(WIDEST), ..options.clone() };
     let Model::Multinomial(Multinomial { smoothing: widest, .. }) = Model::resolve(&widest, survey)? else {
         panic!("only documents have a γ to learn")
@@ -49,12 +62,13 @@ pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kerne
     let mut lessons: Vec<Lesson> = Vec::new();
     for n_rows in (0..).map(|growth| SAMPLE * GROWTH.pow(growth)) {
         let is_dear = n_rows > SAMPLE * GROWTH && rows.n_rows() < PART * n_rows;
-        if n_rows > LARGEST_SAMPLE || is_dear {
+        let is_late = !lessons.is_empty() && search.is_time_over();
+        if n_rows > LARGEST_SAMPLE || is_dear || is_late {
             break;
         }
         let sample = rows.every((rows.n_rows() / n_rows).max(1));
         let widest = lessons.last().map_or(widest, |lesson| WIDER * lesson.smoothing);
-        let smoothing = most_probable(&sample, options, widest, kernel)?;
+        let smoothing = most_probable(&sample, options, widest, search)?;
         lessons.push(Lesson { n_rows: sample.n_rows() as f64, smoothing });
         if sample.n_rows() == rows.n_rows() {
             break;
@@ -68,13 +82,17 @@ pub(super) fn learn(rows: &Shard, options: &ModelOptions, survey: &Survey, kerne
 }
 
 /// The γ under which what is found in a sample is most probable.
-fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, kernel: Kernel) -> Result<f64> {
+fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, search: &mut Search<'_>) -> Result<f64> {
     let mut tried: Vec<(f64, f64)> = Vec::new();
     let mut has_clusters = false;
     for step in 0..N_TRIED {
+        if step > 0 && search.is_time_over() {
+            break;
+        }
         let smoothing = widest / RATIO.powi(step);
         let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
-        let found = fit(sample, &options, kernel)?;
+        search.observer.on_start(&format!("γ {smoothing:.4} for {} documents", sample.n_rows()));
+        let found = fit(sample, &options, search)?;
         let is_worse = tried.last().is_some_and(|&(_, before)| found.log_joint < before);
         tried.push((libm::log(smoothing), found.log_joint));
         // a single component tells how common words are, not what clusters are like
@@ -87,12 +105,19 @@ fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, kernel: Ke
 }
 
 /// A short fit of a sample.
-fn fit(sample: &Shard, model: &ModelOptions, kernel: Kernel) -> Result<Outcome> {
+fn fit(sample: &Shard, model: &ModelOptions, search: &mut Search<'_>) -> Result<Outcome> {
     let model = Model::resolve(model, &Survey::of(sample))?;
-    let coordinator =
-        CoordinatorOptions { cycles: Cycles::Fixed(CYCLES), kernel: Some(kernel), ..CoordinatorOptions::default() };
-    let options = DistributedOptions { coordinator, ..DistributedOptions::default() };
-    distributed::run(std::slice::from_ref(sample), &model, &options, None, &mut ()).map(|(outcome, _)| outcome)
+    let coordinator = CoordinatorOptions {
+        cycles: Cycles::Fixed(CYCLES),
+        kernel: Some(search.kernel),
+        ..CoordinatorOptions::default()
+    };
+    let time_limit = search.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs_f64());
+    let options = DistributedOptions { coordinator, time_limit, ..DistributedOptions::default() };
+    let interrupt = search.observer.interrupt();
+    let shards = std::slice::from_ref(sample);
+    let fitted = distributed::run(shards, &model, &options, None, &mut Quiet(interrupt.clone()));
+    if interrupt.is_raised() { Err(Error::Interrupted) } else { fitted.map(|(outcome, _)| outcome) }
 }
 
 /// Where the parabola through the highest point and its neighbours is highest; at an end of the line, the end.
@@ -129,6 +154,8 @@ mod tests {
     use super::*;
     use crate::rng::{Role, Seed};
     use crate::rows::{CountTable, Table};
+    use crate::survey::Survey;
+    use crate::sweep::Kernel;
 
     /// Documents of 50 words out of 80, of clusters whose laws are drawn with a γ.
     fn documents(n_rows: usize, n_clusters: usize, smoothing: f64) -> Shard {
@@ -159,6 +186,40 @@ mod tests {
             let ratio = family.smoothing / smoothing;
             assert!((0.75..1.33).contains(&ratio), "{} instead of {smoothing} of {n_rows} rows", family.smoothing);
         }
+    }
+
+    /// Raises an interrupt when it hears of the second γ.
+    struct Impatient {
+        interrupt: Interrupt,
+        n_heard: usize,
+    }
+
+    impl Observer for Impatient {
+        fn interrupt(&mut self) -> Interrupt {
+            self.interrupt.clone()
+        }
+
+        fn on_start(&mut self, _text: &str) {
+            self.n_heard += 1;
+            if self.n_heard == 2 {
+                self.interrupt.raise();
+            }
+        }
+    }
+
+    #[test]
+    fn learning_ends_when_it_is_interrupted_and_when_time_is_over() {
+        let rows = documents(1500, 12, 0.1);
+        let (survey, asked) = (Survey::of(&rows), ModelOptions { learns_smoothing: true, ..ModelOptions::default() });
+        let mut observer = Impatient { interrupt: Interrupt::new(), n_heard: 0 };
+        let choose = super::super::model::choose;
+        let outcome = choose(&rows, &asked, &survey, Kernel::best(), 1, None, &mut observer);
+        assert!(matches!(outcome, Err(Error::Interrupted)));
+        assert_eq!(observer.n_heard, 2, "nothing is tried after the interrupt");
+        let mut observer = Impatient { interrupt: Interrupt::new(), n_heard: 10 };
+        let outcome = choose(&rows, &asked, &survey, Kernel::best(), 1, Some(Instant::now()), &mut observer);
+        assert!(outcome.unwrap().options.smoothing.is_some());
+        assert_eq!(observer.n_heard, 11, "one γ is tried");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub mod model;
 mod sample;
 
 use self::cells::{Points, in_parts};
-use self::descent::Level;
+use self::descent::{Descent, Level};
 use self::sample::Sample;
 use crate::error::{Error, Result};
 use crate::family::ColumnsKind;
@@ -75,15 +75,28 @@ impl Search<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// Numbers that a row has: its columns, or the words of a document.
+    fn numbers_a_row(&self) -> f64 {
+        match &self.survey.cells {
+            CellSummary::Counts(counts) => counts.n_entries as f64 / self.survey.n_rows.max(1) as f64,
+            CellSummary::Numbers { .. } => self.survey.n_columns as f64,
+        }
+    }
+
+    /// Numbers in the statistics of a component that a row touches: the words of a document, or all.
+    fn numbers_a_component(&self, model: &Model) -> usize {
+        match &self.survey.cells {
+            CellSummary::Counts(_) => self.numbers_a_row() as usize + 1,
+            CellSummary::Numbers { .. } => model.conjugate().stats_len(),
+        }
+    }
+
     /// The best level of a descent from cells, which are made finer as long as most of them stay. The search ends early if what finer cells have gained says
     /// that still finer ones will not reach the density of held-out rows that a rival has.
     fn find(&mut self, options: &ModelOptions, rival: Option<f64>) -> Result<Found> {
         let usual = Model::resolve(options, self.survey)?;
         // documents cost what their words do
-        let numbers_a_row = match &self.survey.cells {
-            CellSummary::Counts(counts) => (counts.n_entries / self.survey.n_rows.max(1)) as usize + 1,
-            CellSummary::Numbers { .. } => usual.conjugate().stats_len(),
-        };
+        let numbers_a_row = self.numbers_a_component(&usual);
         let mut geometries = self.geometries(options, &usual)?;
         let mut found: Option<Found> = None;
         let mut n_cells_before = 0;
@@ -96,7 +109,7 @@ impl Search<'_> {
                 break;
             }
             n_cells_before = n_cells;
-            let (mut best, mut best_geometry): (Option<Level>, _) = (None, 0);
+            let (mut best, mut best_geometry): (Option<Descent>, _) = (None, 0);
             for (geometry_ix, geometry) in geometries.iter().enumerate() {
                 if best.is_some() && self.is_time_over() {
                     break;
@@ -107,17 +120,18 @@ impl Search<'_> {
                 let cells = points.cells(n_cells, self.n_threads, &sample.interrupt, &mut rng);
                 sample.check_interrupt()?;
                 let widths = WidthSearch::new(options, &usual);
-                let level = descent::descend(&sample, &cells, widths, self)?;
-                if best.as_ref().is_none_or(|best| level.log_evidence > best.log_evidence) {
-                    (best, best_geometry) = (Some(level), geometry_ix);
+                let descent = descent::descend(&sample, &cells, widths, self)?;
+                if best.as_ref().is_none_or(|best| descent.log_evidence > best.log_evidence) {
+                    (best, best_geometry) = (Some(descent), geometry_ix);
                 }
             }
-            let best = best.expect("there is a geometry");
+            let Descent { level: best, gain, .. } = best.expect("there is a geometry");
             // finer cells are made where these were better
             geometries = vec![geometries.swap_remove(best_geometry)];
             let is_fine = 2 * best.n_components() <= n_cells;
             let held_out = sample.held_out_density(&best.labelling, &best.model);
-            let gained = found.as_ref().map_or(f64::INFINITY, |before| held_out - before.held_out);
+            // finer cells gain less each time
+            let gained = found.as_ref().map_or(gain / sample.n_rows() as f64, |before| held_out - before.held_out);
             let is_hopeless = rival.is_some_and(|rival| held_out + gained < rival);
             found = Some(Found { level: best, n_sampled: sample.n_rows(), held_out });
             if is_fine || is_hopeless || self.is_time_over() {

@@ -61,9 +61,10 @@ pub fn choose(
     deadline: Option<Instant>,
     observer: &mut dyn Observer,
 ) -> Result<ChosenModel> {
+    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     if options.learns_smoothing && options.smoothing.is_none() {
         choose::shape(options, survey)?;
-        return gamma::learn(rows, options, survey, kernel);
+        return gamma::learn(&mut search, options);
     }
     let (usual, choices) = Model::explain(options, survey)?;
     let mut contenders = Vec::new();
@@ -73,7 +74,6 @@ pub fn choose(
         }
     }
     let mut attempts: Vec<Attempt> = Vec::new();
-    let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
     for contender in &contenders {
         if !attempts.is_empty() && search.is_time_over() {
             break;
@@ -156,7 +156,7 @@ mod tests {
             chosen(3, cells, &ModelOptions::default(), n_threads)
         };
         let found = in_unit(1.0, 1);
-        assert_ne!(found.model.described().name(), "gaussian, covariance fixed");
+        assert_ne!(found.model.described().name(), "gaussian, covariance isotropic");
         assert_eq!(found.start.as_ref().unwrap().components.len(), 6);
         assert_eq!(found, in_unit(1.0, 3));
         assert_eq!(found.options.width, in_unit(1024.0, 2).options.width);
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(family.noise_sd, 2.5);
         let asked = ModelOptions { covariance: Some(Covariance::Diagonal), ..ModelOptions::default() };
         let chosen = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1);
-        assert_eq!(chosen.model.described().name(), "gaussian, covariance diagonal");
+        assert_eq!(chosen.model.described().name(), "gaussian, covariance diag");
     }
 
     /// Listens, and raises an interrupt at one of the steps.
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_search_out_of_time_ends_with_its_first_level() {
         let (outcome, heard) = ended(usize::MAX, Some(Instant::now()));
-        assert_eq!(heard, ["200 cells of 1600 rows", "200 components, level 1"]);
+        assert_eq!(heard, ["200 cells of 1600 rows", "200 components"]);
         assert!(outcome.unwrap().start.unwrap().components.len() > 100);
         let (outcome, heard) = ended(usize::MAX, None);
         assert!(heard.len() > 10);
