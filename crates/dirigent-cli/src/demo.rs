@@ -3,7 +3,9 @@
 use dirigent::internals::fit::{fit_into, grouped};
 use dirigent::internals::io::DataSet;
 use dirigent::internals::io::synthetic::MixtureLaw;
-use dirigent::{Alpha, Covariance, Data, FamilyName, FitOptions, ModelOptions, NoEngines, Result};
+use dirigent::{
+    Alpha, Clusters, Covariance, Data, FamilyName, FitOptions, ModelOptions, NoEngines, Result, RunOptions,
+};
 
 use crate::args::DemoArgs;
 use crate::fit::show;
@@ -18,7 +20,9 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     console.say(format_args!("data: {rows} points of the plane in {clusters} overlapping clusters, made for the demo"));
     let (table, truth) = law.table()?;
     let data = Data::from_set(DataSet::of_table("demo", table)).with_truth(truth)?;
-    let options = FitOptions { model: paper_model(), ..FitOptions::default() };
+    // the clusters overlap, and each is one Gaussian
+    let run = RunOptions { clusters: Some(Clusters::Components), ..RunOptions::default() };
+    let options = FitOptions { model: paper_model(), run, ..FitOptions::default() };
     let folder = args.output.folder();
     let fit = |terminal: &mut Terminal<'_>| fit_into(&folder, &data, &options, &NoEngines, terminal);
     show(&args.output, &options, false, fit)

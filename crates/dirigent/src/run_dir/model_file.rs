@@ -57,7 +57,7 @@ struct Record {
 }
 
 const README: [&str; 4] = [
-    "A Dirichlet-process mixture model, as fitted. Component k is the label k of labels.npy; components are numbered by falling size.",
+    "A Dirichlet-process mixture model, as fitted. Components are numbered by falling size; tree.json tells which cluster of labels.npy each belongs to.",
     "components.npz (numpy.load) has for each component `counts`, its number of rows, and `weights`, counts / (n_rows + alpha). A row that \
      belongs to a component not seen before has weight alpha / (n_rows + alpha) and the predictive of a component with counts 0 and sums 0.",
     "The label of a row x is the k with the largest weights[k] * predictive_k(x); its probability is that over the sum with the new component's, \

@@ -8,8 +8,8 @@
 
 use super::Tree;
 
-/// Sides with a smaller share of the rows are no clusters of their own.
-const SMALL: f64 = 0.002;
+/// Sides with fewer rows than this share of a component's on average are no clusters of their own.
+const SMALL: f64 = 0.1;
 /// Sides overlap if σ at T = 1 is at least this.
 const OVERLAPPING: f64 = 0.01;
 /// Components hardly overlap if it takes this temperature to make them.
@@ -17,7 +17,7 @@ const SEPARATE: f64 = 3.0;
 
 /// The tops of the chosen clusters.
 pub(super) fn tops(tree: &Tree) -> Vec<usize> {
-    let min_rows = SMALL * tree.n_rows() as f64;
+    let min_rows = SMALL * tree.n_rows() as f64 / tree.n_components() as f64;
     let is_split = |sides: [usize; 2]| tree.size(sides[1]) as f64 >= min_rows;
     let n_nodes = tree.root() + 1;
     // for the cluster that begins at a node: Σ over rows of the height where they end; the node where it parts, or its last component
