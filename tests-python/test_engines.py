@@ -63,7 +63,7 @@ def synthetic(tmp_path_factory):
 
 
 def files(folder):
-    return {name: (folder / name).read_bytes() for name in ("labels.npy", "certainty.npy", "components.npz", "draws.npy") if (folder / name).exists()}
+    return {name: (folder / name).read_bytes() for name in ("labels.npy", "certainty.npy", "components.npz", "tree.json", "draws.npy") if (folder / name).exists()}
 
 
 def trace(folder):
