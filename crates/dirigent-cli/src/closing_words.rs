@@ -98,7 +98,7 @@ fn describe_clusters(fitted: &Fitted) -> String {
     let (n_clusters, n_components) = (fitted.n_clusters(), fitted.n_components());
     let mut sizes = vec![0u64; fitted.labels().iter().max().map_or(0, |&label| label as usize + 1)];
     fitted.labels().iter().for_each(|&label| sizes[label as usize] += 1);
-    // a component may be nobody's most probable one
+    // a component may be the most probable one of no row
     sizes.retain(|&size| size > 0);
     let shown: Vec<_> = sizes.iter().take(SHOWN).map(|&size| grouped(size)).collect();
     let more = if n_clusters > SHOWN { ", …" } else { "" };

@@ -25,7 +25,6 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
         fitted.columns.selection.header = header.library();
     }
     let cut = read_clusters(&args.run, fitted.components.len(), args.clusters, args.min_share)?;
-    let cut = Some(cut).filter(|cut| !cut.is_of_single_components());
     let console = args.output.console();
     let data = open(&fitted, args, console)?;
     let cores = || available_parallelism().map_or(1, |cores| cores.get());
@@ -100,8 +99,8 @@ impl Target {
 /// Rows to predict, and what was found of them so far.
 struct Job {
     predictor: Predictor,
-    /// What labels are, if not components.
-    cut: Option<Cut>,
+    /// What labels are.
+    cut: Cut,
     rows: Shard,
     has_probabilities: bool,
     has_log_density: bool,
@@ -112,7 +111,7 @@ impl Job {
     /// Predicts the rows block by block: `take` gets the first row of a block, its predictions and, where they are asked for, its probabilities.
     fn each<E>(&mut self, mut take: impl FnMut(usize, &[Prediction], &[f64]) -> Result<(), E>) -> Result<(), E> {
         let Self { predictor, cut, rows, has_probabilities, tally, .. } = self;
-        predictor.each_block(rows, cut.as_ref(), *has_probabilities, |first_row, predictions, probabilities| {
+        predictor.each_block(rows, Some(cut), *has_probabilities, |first_row, predictions, probabilities| {
             tally.add(predictions);
             take(first_row, predictions, probabilities)
         })
@@ -120,7 +119,7 @@ impl Job {
 
     /// The number of clusters that labels are of.
     fn n_labels(&self) -> usize {
-        self.cut.as_ref().map_or(self.predictor.n_components(), Cut::n_clusters)
+        self.cut.n_clusters()
     }
 
     fn write_table(&mut self, out: &mut dyn Write) -> io::Result<()> {

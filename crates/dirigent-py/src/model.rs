@@ -60,7 +60,7 @@ impl Model {
         n_threads: Option<usize>,
         of_components: bool,
     ) -> PyResult<Predicted<'py>> {
-        let cut = Some(&self.cut).filter(|cut| !of_components && !cut.is_of_single_components());
+        let cut = (!of_components).then_some(&self.cut);
         let (predictions, notes) = py
             .detach(|| {
                 let (shard, notes) = self.shard(rows)?;

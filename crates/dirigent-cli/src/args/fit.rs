@@ -130,10 +130,10 @@ pub(crate) struct ModelArgs {
     /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
     #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
     pub(crate) alpha: Alpha,
-    /// covariance isotropic: standard deviation of rows about their cluster's mean [default: learnt]
+    /// covariance isotropic: standard deviation of rows about their cluster's mean [default: learned]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma: Option<f64>,
-    /// covariance isotropic: standard deviation of the cluster means [default: learnt]
+    /// covariance isotropic: standard deviation of the cluster means [default: learned]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     sigma0: Option<f64>,
     /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
@@ -148,19 +148,19 @@ pub(crate) struct ModelArgs {
     /// covariance diag, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     kappa0: Option<f64>,
-    /// covariance full: degrees of freedom of the inverse Wishart [default: at least columns + 2, learnt]
+    /// covariance full: degrees of freedom of the inverse Wishart [default: at least columns + 2, learned]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     nu0: Option<f64>,
-    /// covariance full: diagonal of the inverse Wishart's scale matrix [default: a share of each column's variance, learnt]
+    /// covariance full: diagonal of the inverse Wishart's scale matrix [default: a share of each column's variance, learned]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     psi0: Option<f64>,
-    /// covariance diag: a precision is Gamma(a0, rate b0) [default: learnt]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
+    /// covariance diag: a precision is Gamma(a0, rate b0) [default: learned]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     a0: Option<f64>,
-    /// See --a0 [default: diagonal a share of each column's variance, learnt; bernoulli and poisson as much as one row]
+    /// See --a0 [default: diagonal a share of each column's variance, learned; bernoulli and poisson as much as one row]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     b0: Option<f64>,
-    /// vmf: concentration of a cluster's rows about their direction [default: learnt]
+    /// vmf: concentration of a cluster's rows about their direction [default: learned]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     tau: Option<f64>,
 }

@@ -180,7 +180,7 @@ impl Groups {
 }
 
 impl Node {
-    /// Whether it is a cluster of the cut into so many.
+    /// Whether it is a cluster of the cut into this number of clusters.
     pub(crate) fn is_in_cut(&self, n_clusters: usize) -> bool {
         (self.cuts[0]..=self.cuts[1]).contains(&n_clusters)
     }

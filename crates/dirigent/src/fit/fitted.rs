@@ -5,9 +5,9 @@ use std::thread::available_parallelism;
 
 use serde_json::Value;
 
-use super::Data;
 use super::run::clusters_of;
 use super::stored::read_options;
+use super::{Data, FitOptions};
 use crate::error::{Error, InputError, Result};
 use crate::io::{DataSet, Selection, read_draws, read_labels};
 use crate::method::chains::Diagnostics;
@@ -188,8 +188,7 @@ impl Fitted {
         let rows = data.for_model(&self.model)?.all_rows();
         let FittedModel { model, components, alpha, .. } = &self.model;
         let mut predictor = Predictor::new(model, components, *alpha, self.kernel, n_threads);
-        let cut = (!self.cut.is_of_single_components()).then_some(&self.cut);
-        Ok(predictor.predict_all(&rows, cut))
+        Ok(predictor.predict_all(&rows, Some(&self.cut)))
     }
 
     /// Loads a run folder. What was reported of each cycle stays in `trace.csv`.
@@ -218,7 +217,8 @@ impl Fitted {
         let certainty = read_certainty(&path.join("certainty.npy"), labels.len())?;
         let (draws, components) = (path.join("draws.npy"), path.join("component_labels.npy"));
         let is_counts = matches!(model.model, Model::Multinomial(_));
-        let cut = read_clusters(path, model.components.len(), None, None)?;
+        let tree = read_tree(path, model.components.len())?;
+        let options: FitOptions = serde_json::from_value(part("options")).map_err(unreadable)?;
         Ok(Self {
             certainty,
             kernel: Kernel::best(),
@@ -229,8 +229,8 @@ impl Fitted {
             warnings: serde_json::from_value(part("warnings")).map_err(unreadable)?,
             trace: Vec::new(),
             component_labels: components.exists().then(|| read_numbers(&components)).transpose()?,
-            tree: Tree::read(path)?,
-            cut,
+            cut: clusters_of(&tree, options.clusters()).0,
+            tree,
             draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
             sample: RowSample::read(path, &model.columns, is_counts)?,
             path: Some(path.to_path_buf()),
@@ -277,15 +277,21 @@ fn read_json(path: &Path) -> Result<Value> {
 /// The clusters of a run folder: those that are asked for, or those that its labels are.
 #[doc(hidden)]
 pub fn read_clusters(run: &Path, n_components: usize, asked: Option<Clusters>, min_share: Option<f64>) -> Result<Cut> {
+    let tree = read_tree(run, n_components)?;
+    match asked {
+        Some(asked) => tree.clusters(asked, min_share),
+        None => Ok(clusters_of(&tree, read_options(run)?.clusters()).0),
+    }
+}
+
+/// The tree of a run folder, which must be of the components of its model.
+fn read_tree(run: &Path, n_components: usize) -> Result<Tree> {
     let tree = Tree::read(run)?;
     if tree.n_components() != n_components {
         let problem = format!("tree.json has {} components, model.json {n_components}", tree.n_components());
         return Err(InputError::in_file(run, problem).hint(OTHER_RUN).into());
     }
-    match asked {
-        Some(asked) => tree.clusters(asked, min_share),
-        None => Ok(clusters_of(&tree, read_options(run)?.clusters()).0),
-    }
+    Ok(tree)
 }
 
 /// The component of each row of a run folder.

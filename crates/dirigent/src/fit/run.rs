@@ -14,7 +14,7 @@ use crate::error::{Error, InputError, Result};
 use crate::io::{amount, read_draws};
 use crate::method::advice;
 use crate::method::best::BestState;
-use crate::method::cgs::{self};
+use crate::method::cgs;
 use crate::method::chains::{self, ChainsOutcome};
 use crate::method::last_state::LastState;
 use crate::metrics;

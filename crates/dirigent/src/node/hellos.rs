@@ -27,7 +27,7 @@ pub(super) struct Gathered {
 }
 
 impl Hellos {
-    /// Takes in a hello, unless its rows are not the model's. Before there is a plan: what all together come to, once so many have come.
+    /// Takes in a hello, unless its rows are not the model's. Before there is a plan: what all together come to, once all expected have come.
     pub(super) fn take_in(
         &mut self,
         shard: ShardId,

@@ -59,7 +59,7 @@ pub(super) enum Verdict {
     Next,
     /// One that was answered: send this once more.
     SendAgain(Frame),
-    /// Of no life that goes on: ask for a new one.
+    /// Of a life that has ended: ask for a new one.
     Rejoin,
     /// Late or doubled.
     Nothing,

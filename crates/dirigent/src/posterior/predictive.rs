@@ -77,6 +77,7 @@ impl Predictor {
         mut take: impl FnMut(usize, &[Prediction], &[f64]) -> Result<(), E>,
     ) -> Result<(), E> {
         let n_rows = rows.n_rows();
+        let cut = cut.filter(|cut| !cut.is_of_single_components());
         let needs_probabilities = has_probabilities || cut.is_some();
         let most_rows = MOST_PROBABILITIES / (self.n_components + 1);
         let block = if needs_probabilities { most_rows.clamp(64, BLOCK) } else { BLOCK };

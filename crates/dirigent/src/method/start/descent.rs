@@ -25,7 +25,7 @@ const CHANCE: f64 = 2.0;
 /// The same in nats per number of the sample: with few rows that is less.
 const CHANCE_A_NUMBER: f64 = 2e-3;
 
-/// The way down ends where the best level has so many times the components.
+/// The way down ends where the best level has this many times the components.
 const FAR: usize = 8;
 
 /// A level of the descent.

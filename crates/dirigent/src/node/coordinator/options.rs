@@ -114,7 +114,7 @@ impl Default for CoordinatorOptions {
 }
 
 impl CoordinatorOptions {
-    /// The plan for so many rows of all workers, on machines that all have `kernel`.
+    /// The plan for a number of rows of all workers, on machines that all have `kernel`.
     // public for the tests only
     #[doc(hidden)]
     pub fn plan(&self, model: &Model, n_rows: u64, kernel: Kernel) -> Plan {

@@ -47,7 +47,7 @@ impl Default for RoundsCoordinatorOptions {
 }
 
 impl RoundsCoordinatorOptions {
-    /// The plan for so many rows of all workers, on machines that all have `kernel`.
+    /// The plan for a number of rows of all workers, on machines that all have `kernel`.
     // public for the tests only
     #[doc(hidden)]
     pub fn plan(&self, model: &Model, n_rows: u64, kernel: Kernel) -> Plan {
