@@ -12,8 +12,8 @@ import json
 import pathlib
 import subprocess
 
-SYNTHETIC = ["--sigma", "1", "--sigma0", "10", "--m0", "0", "--alpha", "1"]
-IMAGENET = ["--sigma", "8", "--sigma0", "8", "--m0", "0", "--alpha", "1"]
+SYNTHETIC = ["--prior", "sigma=1,sigma0=10,m0=0", "--alpha", "1"]
+IMAGENET = ["--prior", "sigma=8,sigma0=8,m0=0", "--alpha", "1"]
 
 
 class Lab:
@@ -85,8 +85,8 @@ def rules(lab, n_seeds):
     print("| method | joins | first alpha | K | log-joint above the truth's | above CGS | cycles to CGS's end |")
     print("|---|---|---|---|---|---|---|")
     for method in ["hung", "prog", "pooled", "dirigent"]:
-        for joins, first_alpha in [("births", "shared"), ("births", "full"), ("by-id", "shared"), ("by-id", "full")]:
-            options = [*method_options(method, 20), "--joins", joins, "--first-alpha", first_alpha, *common]
+        for joins, first_alpha in [("births", "shared"), ("births", "full"), ("by_id", "shared"), ("by_id", "full")]:
+            options = [*method_options(method, 20), "--method-option", f"joins={joins},first_alpha={first_alpha}", *common]
             runs = [lab.fit(data, *options, *seed) for seed in seed_of]
             ks = [summary["k"] for summary, _ in runs]
             gains = [summary["log_joint"] - summary["log_joint_truth"] for summary, _ in runs]
@@ -141,7 +141,7 @@ def scaling(lab, _):
     for method in ["prog", "async"]:
         for network, bandwidth in [("10 Gbit/s", "1.25e9"), ("1 Gbit/s", "1.25e8")]:
             for workers in [1, 2, 5, 10, 20, 30, 100]:
-                engine = ["--engine", "simulated", "--latency", "0.0002", "--bandwidth", bandwidth]
+                engine = ["--engine", "simulated", "--engine-option", f"latency=0.0002,bandwidth={bandwidth}"]
                 _, trace = lab.fit(data, *method_options(method, workers), *IMAGENET, *start, *engine, truth=False)
                 n_cycles = len(trace) - 1
                 cycle = (float(trace[-1]["virtual_seconds"]) - float(trace[0]["virtual_seconds"])) / n_cycles
@@ -159,8 +159,8 @@ def straggler(lab, _):
     print("| method | straggler | rows a second |")
     print("|---|---|---|")
     for method in ["prog", "async"]:
-        for slow in [[], ["--straggler", "3=5"]]:
-            start = ["--start", data / "labels.npy", "--cycles", "20", "--row-cost", "2e-6", "--engine", "simulated"]
+        for slow in [[], ["--engine-option", "straggler=3:5"]]:
+            start = ["--start", data / "labels.npy", "--cycles", "20", "--engine-option", "row_cost=2e-6", "--engine", "simulated"]
             _, trace = lab.fit(data, *method_options(method, 10), *IMAGENET, *start, *slow, truth=False)
             seconds = float(trace[-1]["virtual_seconds"]) - float(trace[0]["virtual_seconds"])
             # a cycle is as many pushes as there are workers, each of a tenth of the rows

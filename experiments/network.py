@@ -118,7 +118,7 @@ def main():
         wire = on_the_wire() - before
     finally:
         tear_down()
-    simulated = ["--engine", "simulated", "--workers", "2", "--bandwidth", f"{RATE_BITS / 8:.0f}", "--latency", "0.0001"]
+    simulated = ["--engine", "simulated", "--workers", "2", "--engine-option", f"bandwidth={RATE_BITS / 8:.0f},latency=0.0001"]
     subprocess.run([str(word) for word in [*fit, *simulated, "--out", folder / "simulated"]], check=True)
 
     summary = json.loads((folder / "mpi" / "run.json").read_text())["summary"]

@@ -26,12 +26,12 @@ for figure in "${@:-synthetic}"; do
     fashion)
         "$dirigent" reproduce --dataset "$data/fashion_mnist_pca48.npy" --truth "$data/fashion_mnist_pca48.labels.npy" \
             --seeds 3 --cycles 50 --workers 20 --scaling 0 --out "$folder/fashion" \
-            -- --family gaussian --covariance isotropic --sigma 8 --sigma0 8 --m0 0
+            -- --family gaussian --covariance isotropic --prior sigma=8,sigma0=8,m0=0
         ;;
     # real documents in the place of the paper's articles
     commits)
         "$dirigent" reproduce --dataset "$data/docword.commits.txt.gz" --truth "$data/labels.commits.txt" \
-            --seeds 3 --cycles 20 --workers 20 --scaling 0 --out "$folder/commits" -- --family multinomial --gamma 0.1
+            --seeds 3 --cycles 20 --workers 20 --scaling 0 --out "$folder/commits" -- --family multinomial --prior gamma=0.1
         ;;
     *)
         echo "$figure is none of synthetic, imagenet, fashion, commits" >&2

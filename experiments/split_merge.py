@@ -36,9 +36,9 @@ def make(name: str, folder: Path) -> None:
 def fit(dirigent: str, folder: Path, name: str, start: str, attempts: int, seed: int) -> list[dict[str, str]]:
     out = folder / f"run-{name}-{start}-{attempts}"
     sigma0 = 5.0 if name.startswith("two") else SETS[name][2]
-    options = f"--sigma 1 --sigma0 {sigma0} --alpha 1 --method slicemr --workers 4 --cycles {SETS[name][3]} --seed {seed}"
+    options = f"--prior sigma=1,sigma0={sigma0} --alpha 1 --method slicemr --workers 4 --cycles {SETS[name][3]} --seed {seed}"
     begins = folder / (f"{name}-true.npy" if start == "true" else "one.npy")
-    command = [dirigent, "fit", str(folder / f"{name}.npy"), *options.split(), "--split-merge", str(attempts)]
+    command = [dirigent, "fit", str(folder / f"{name}.npy"), *options.split(), "--method-option", f"split_merge={attempts}"]
     subprocess.run([*command, "--start", str(begins), "--out", str(out), "--force", "--quiet"], check=True)
     with (out / "trace.csv").open() as trace:
         return list(csv.DictReader(trace))

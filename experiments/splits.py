@@ -87,7 +87,7 @@ def cold(lab, args):
     for seed in range(args.seeds):
         for alpha in ["1", "auto"]:
             start = time.time()
-            options = ["--sigma", "8", "--sigma0", "8", "--alpha", alpha, "--threads", "2", "--seed", seed]
+            options = ["--prior", "sigma=8,sigma0=8", "--alpha", alpha, "--threads", "2", "--seed", seed]
             summary, _, run = fit(lab, data / "data.npy", *options)
             seconds = time.time() - start
             vi = told([lab.dirigent, "eval", run / "labels.npy", truth])["vi"]
@@ -107,7 +107,7 @@ def hard(lab, args):
     print("| method, seed | K | log-joint above the truth's | VI of the labels | cycles | seconds |\n|---|---|---|---|---|---|")
     for method in ["dirigent", "prog"]:
         for seed in range(args.seeds):
-            options = ["--method", method, "--sigma", "8", "--sigma0", "5", "--alpha", "1", "--seed", seed]
+            options = ["--method", method, "--prior", "sigma=8,sigma0=5", "--alpha", "1", "--seed", seed]
             summary, _, _ = fit(lab, data / "data.npy", *options, truth=data / "labels.npy")
             gain = summary["log_joint"] - summary["log_joint_truth"]
             print(
@@ -180,12 +180,12 @@ def real(lab, args, name, source, labels, options, cycles, methods, workers=None
 def fashion(lab, args):
     data = args.data / "fashion_mnist_pca48.npy"
     real(lab, args, "fashion", data, args.data / "fashion_mnist_pca48.labels.npy",
-         ["--sigma", "8", "--sigma0", "8"], 50, ["dirigent", "prog", "cgs"])
+         ["--prior", "sigma=8,sigma0=8"], 50, ["dirigent", "prog", "cgs"])
 
 
 def text(lab, args, name, gamma, cycles, workers=None):
     source, labels = args.data / f"docword.{name}.txt.gz", args.data / f"labels.{name}.txt"
-    real(lab, args, name, source, labels, ["--gamma", gamma], cycles, ["dirigent", "prog", "cgs"], workers)
+    real(lab, args, name, source, labels, ["--prior", f"gamma={gamma}"], cycles, ["dirigent", "prog", "cgs"], workers)
 
 
 def reuters(lab, args):

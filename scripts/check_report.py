@@ -103,21 +103,26 @@ def check_structure(browser, name):
 
 
 def check_hover(browser, name):
-    """A mark of the first plot that is hovered over says what it is."""
+    """A row of the map, or a mark of the first plot, that is hovered over says what it is."""
     box = browser.evaluate(
         """(() => {
-          const plot = document.querySelector('.plot');
-          plot.scrollIntoView({behavior: 'instant', block: 'center'});
-          const marks = [...plot.querySelectorAll('.scatterlayer .points path, .barlayer .point path')];
-          const line = plot.querySelector('.scatterlayer .js-line');
-          const box = (marks[Math.floor(marks.length / 2)] ?? line).getBoundingClientRect();
+          const canvas = document.querySelector('.map canvas');
+          if (canvas) {
+            canvas.scrollIntoView({behavior: 'instant', block: 'center'});
+            const [x, y] = map.own.is_text ? map.centres[0] : [map.own.x[0], map.own.y[0]];
+            const frame = canvas.getBoundingClientRect();
+            return [frame.x + map.scale.x(x), frame.y + map.scale.y(y)];
+          }
+          const line = document.querySelector('.plot .scatterlayer .js-line');
+          line.scrollIntoView({behavior: 'instant', block: 'center'});
+          const box = line.getBoundingClientRect();
           return [box.x + box.width / 2, box.y + box.height / 2];
         })()"""
     )
     browser.mouse(box[0] - 3, box[1])
     browser.mouse(*box)
     text = browser.wait_for(
-        "[...document.querySelectorAll('.hoverlayer .hovertext, .hoverlayer .legend')].map(t => t.textContent).join(' ')",
+        "[...document.querySelectorAll('.tip:not([hidden]), .hoverlayer .hovertext, .hoverlayer .legend')].map(t => t.textContent).join(' ')",
         f"{name}: hovering shows a text", 15,
     )  # fmt: skip
     expect(len(text) > 3, f"{name}: hovering says «{text}»")
@@ -139,17 +144,16 @@ def check_slider(browser, name, keep):
         return
     look = """(() => {
       const all = (list, find) => [...list].map(find);
-      const plot = (cut) => document.querySelector(`figure[data-cut=${cut}]`);
       const cards = [...document.querySelectorAll('.card')].filter(card => !card.closest('.other-cards'));
-      const colours = (cut, marks, of) => [...new Set(all(plot(cut).querySelectorAll(marks), mark => getComputedStyle(mark)[of]))].sort();
       return {
         said: document.querySelector('.cut output').textContent, pressed: document.querySelector('.cut button').ariaPressed,
         cards: all(cards, card => [card.id, card.querySelector('h3').textContent, card.querySelector('.size').textContent,
           card.style.getPropertyValue('--tone'), card.querySelector('.links').textContent]),
         folded: cards.filter(card => card.closest('details')).length,
-        map: colours('map', '.scatterlayer .points path', 'fill'), bars: plot('sizes').querySelectorAll('.barlayer path').length,
-        tree: colours('tree', '.scatterlayer .js-line', 'stroke').length, alt: plot('map').querySelector('.plot').ariaLabel,
-        rows: all(plot('sizes').querySelectorAll('tbody tr'), row => row.textContent),
+        map: map.own.is_text ? all(map.centres, (_, number) => number) : [...new Set(map.cluster)].sort((a, b) => a - b),
+        tree: new Set(all(document.querySelectorAll('.tree g[data-node]'), g => g.style.getPropertyValue('--tone'))).size,
+        alt: map.canvas.ariaLabel,
+        rows: all(document.querySelectorAll('.overview tbody tr'), row => row.textContent),
         twice: all(document.querySelectorAll('[id^=cluster-]'), card => card.id).length !== cards.length,
       };
     })()"""
@@ -160,7 +164,6 @@ def check_slider(browser, name, keep):
     def move(key, n_clusters):
         browser.key(key)
         browser.wait_for(f"document.documentElement.dataset.cut == '{n_clusters}'", f"{name}: {key} cuts into {n_clusters}", 15)
-        browser.wait_for("new Promise(done => setTimeout(() => done(true), 150))", "the plots are drawn")
         return browser.evaluate(look)
 
     for key, k in [("Home", 1), ("ArrowRight", 2), ("End", most)]:
@@ -170,8 +173,8 @@ def check_slider(browser, name, keep):
         expect([card[0] for card in cut["cards"]] == [f"cluster-{ix}" for ix in range(k)], f"{name}: cards at {k}: {cut['cards']}")
         expect([card[1] for card in cut["cards"]] == [f"Cluster {ix}" for ix in range(k)], f"{name}: titles at {k}")
         expect(cut["folded"] == max(k - 9, 0) and not cut["twice"], f"{name}: at {k} {cut['folded']} cards are folded")
-        expect(cut["bars"] == len(cut["rows"]) == k, f"{name}: at {k} there are {cut['bars']} bars")
-        expect(k > 12 or len(cut["map"]) == k, f"{name}: at {k} the map has the colours {cut['map']}")
+        expect(len(cut["rows"]) == k, f"{name}: at {k} the table has {len(cut['rows'])} rows")
+        expect(k > 12 or len(cut["map"]) == k, f"{name}: at {k} the map has the clusters {cut['map']}")
         expect(cut["tree"] in (k, k + 1), f"{name}: at {k} the tree has {cut['tree']} colours")
         expect(f"{k} {noun}" in cut["alt"], f"{name}: at {k} the map is called «{cut['alt']}»")
         expect(len(cut["cards"]) == len(fitted["cards"]) or cut["map"] != fitted["map"], f"{name}: at {k} the map has the colours it had")
@@ -195,14 +198,11 @@ def check_switch(browser, name):
 
 def check_legend(browser, name):
     """A click on the legend hides a cluster."""
-    box = browser.evaluate(
-        "(() => { const t = document.querySelector('.legendtoggle'); t.scrollIntoView({behavior: 'instant', block: 'center'}); "
-        "const b = t.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()"
-    )
-    browser.mouse(*box, click=True)
-    browser.wait_for("document.querySelector('.plot').data[0].visible === 'legendonly'", f"{name}: a click on the legend hides a trace", 15)
-    browser.mouse(*box, click=True)
-    browser.wait_for("document.querySelector('.plot').data[0].visible !== 'legendonly'", f"{name}: another click shows it again", 15)
+    click = "document.querySelector('.map .legend button').click()"
+    browser.evaluate(click)
+    expect(browser.evaluate("map.hidden.has(0)"), f"{name}: a click on the legend hides a cluster")
+    browser.evaluate(click)
+    expect(browser.evaluate("!map.hidden.size"), f"{name}: another click shows it again")
 
 
 def check_dark(browser, name, keep):

@@ -47,7 +47,7 @@ def main() -> int:
     made = [options.command, "synth", "synthetic", "--rows", "60000", "--clusters", "200", "--out", str(folder / "rows"), "--force"]
     subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
     seconds = options.minutes * 60
-    command = [options.command, "fit", str(folder / "rows" / "data.npy"), "--method", "async", "--sigma", "1", "--sigma0", "10", "--workers", "40", "--threads", str(options.threads)]
+    command = [options.command, "fit", str(folder / "rows" / "data.npy"), "--method", "async", "--prior", "sigma=1,sigma0=10", "--workers", "40", "--threads", str(options.threads)]
     command += ["--cycles", "1000000", "--time-limit", str(seconds), "--out", str(folder / "run"), "--force"]
     began = time.monotonic()
     fit = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -33,7 +33,7 @@ def engine(request):
         return "threads", [sys.executable, *dirigent], ["--workers", str(N_WORKERS)]
     if request.param == "ray":
         cluster = request.getfixturevalue("cluster")
-        return "ray", [sys.executable, *dirigent], ["--workers", str(N_WORKERS), "--address", cluster.address]
+        return "ray", [sys.executable, *dirigent], ["--workers", str(N_WORKERS), "--engine-option", f"address={cluster.address}"]
     pytest.importorskip("mpi4py", reason="no wheel of mpi4py for this Python")
     return "mpi", mpirun_words(N_WORKERS + 1, *dirigent), []
 
@@ -122,7 +122,7 @@ def test_a_file_that_hosts_cannot_read_stops_the_fit_with_place_and_file(name, s
     words = ["-m", "dirigent", "fit", "/proc/self/cwd/rows.npy", "--engine", name, "--out", str(tmp_path / "run"), "--cycles", "2"]
     if name == "ray":
         cluster = request.getfixturevalue("cluster")
-        words = [sys.executable, *words, "--workers", str(N_WORKERS), "--address", cluster.address]
+        words = [sys.executable, *words, "--workers", str(N_WORKERS), "--engine-option", f"address={cluster.address}"]
     else:
         pytest.importorskip("mpi4py", reason="no wheel of mpi4py for this Python")
         launcher, _, _, *command = mpirun_words(1, *words)
@@ -146,8 +146,8 @@ def actors():
 @pytest.mark.long
 def test_an_asynchronous_fit_goes_on_without_an_actor_and_without_a_node(cluster, synthetic, tmp_path):
     out = tmp_path / "run"
-    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
-    words += ["--method", "async", "--workers", str(N_WORKERS), "--checkpoint-dir", tmp_path / "labels", "--out", out, "--no-report"]
+    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--engine-option", f"address={cluster.address}"]
+    words += ["--method", "async", "--workers", str(N_WORKERS), "--engine-option", f"checkpoint_dir={tmp_path / 'labels'}", "--out", out, "--no-report"]
     words += ["--cycles", "1000000", "--time-limit", "40"]
     fit = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     assert within(60.0, lambda: n_cycles(out) > 5)
@@ -173,7 +173,7 @@ def test_an_asynchronous_fit_goes_on_without_an_actor_and_without_a_node(cluster
 def test_a_driver_that_was_killed_is_resumed(cluster, synthetic, by_threads, tmp_path):
     options = ("--cycles", "40", "--seed", "5")
     out = tmp_path / "run"
-    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--address", cluster.address]
+    words = [sys.executable, "-m", "dirigent", "fit", *sorted(synthetic.iterdir()), "--engine", "ray", "--engine-option", f"address={cluster.address}"]
     words += ["--workers", str(N_WORKERS), "--out", out, "--no-report", "--checkpoint-every", "0", *options]
     fit = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     assert within(60.0, lambda: n_cycles(out) > 3)

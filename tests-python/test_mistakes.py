@@ -59,9 +59,9 @@ def test_options_that_make_no_sense(heaps):
     assert refusal(X, alpha=-1).startswith("`alpha` must be a positive number, got -1")
     assert refusal(X, alpha="x") == "`alpha`: expected auto or a number"
     assert "`method`: unknown variant `nonsense`, expected one of `dirigent`" in refusal(X, method="nonsense")
-    assert "`n_workers` does not go with `method` cgs" in refusal(X, method="cgs", n_workers=2)
+    assert "`n_workers` requires another method: `method` cgs has one worker" in refusal(X, method="cgs", n_workers=2)
     assert "`point` vi needs draws" in refusal(X, method_options={"point": "vi"})
-    assert "`latency` does not go with this engine" in refusal(X, engine_options={"latency": 0.1})
+    assert "`latency` requires `engine` simulated, and the engine is threads" in refusal(X, engine_options={"latency": 0.1})
     with pytest.raises(ValueError, match="`exclude` is for files"):
         DirichletProcessMixture().fit(X, exclude=["1"])
     assert "`n_workers` 1000 is more than there are rows" in refusal(X, n_workers=1000)
@@ -70,7 +70,7 @@ def test_options_that_make_no_sense(heaps):
     assert "`max_iter` must be a whole number from 1" in refusal(X, max_iter=0)
     assert "`covariance_type`" in refusal(X, covariance_type="round")
     assert "`n_clusters`: expected a number of at least 1, auto or components" in refusal(X, n_clusters=0)
-    assert "`n_clusters` does not go with a `point`" in refusal(X, n_clusters=2, method_options={"point": "last"})
+    assert "`n_clusters` requires `point` argmax" in refusal(X, n_clusters=2, method_options={"point": "last"})
     assert "`prior` has no key 'sigme'\nhint: did you mean 'sigma'?" in refusal(X, prior={"sigme": 1.0})
     assert "`engine_options` must be a dictionary" in refusal(X, engine_options="fast")
     with pytest.raises(ValueError, match="has 3 labels, but the data has 180 rows"):

@@ -21,10 +21,10 @@ def fitted_by_command(command, tmp_path, *arguments):
     [
         ({"random_state": 0}, ["--seed", "0"]),
         ({"random_state": 7, "method": "cgs", "method_options": {"cycles": 12}}, ["--seed", "7", "--method", "cgs", "--cycles", "12"]),
-        ({"n_workers": 4, "n_jobs": 2, "method_options": {"splits": False}}, ["--workers", "4", "--threads", "2", "--splits", "off"]),
+        ({"n_workers": 4, "n_jobs": 2, "method_options": {"splits": False}}, ["--workers", "4", "--threads", "2", "--method-option", "splits=off"]),
         (
             {"method": "hung", "n_workers": 4, "method_options": {"joins": "by_id", "first_alpha": "full"}},
-            "--method hung --workers 4 --joins by-id --first-alpha full".split(),
+            "--method hung --workers 4 --method-option joins=by_id,first_alpha=full".split(),
         ),
         ({"n_clusters": 2}, ["--clusters", "2"]),
         ({"n_clusters": "components"}, ["--clusters", "components"]),
@@ -38,7 +38,7 @@ def fitted_by_command(command, tmp_path, *arguments):
                 "engine_options": {"straggler": {1: 2.5}, "crash": {2: 3}, "row_cost": 1e-6},
                 "method_options": {"cycles": 9},
             },
-            "--engine simulated --workers 3 --straggler 1=2.5 --crash 2@3 --row-cost 1e-6 --cycles 9".split(),
+            "--engine simulated --workers 3 --engine-option straggler=1:2.5,crash=2@3,row_cost=1e-6 --cycles 9".split(),
         ),
     ],
 )

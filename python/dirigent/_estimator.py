@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
@@ -91,7 +92,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     verbose : int, default 0
         1 shows how far the fit is, the search for a start included.
     callback : callable, optional
-        Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True.
+        Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True. Steps of the
+        search for a start come before, as cycle 0 with their description in `start`.
 
     Attributes
     ----------
@@ -131,15 +133,20 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         exclude: Sequence[str] | None = None,
         label_column: str | None = None,
         header: str = "auto",
+        vocab: Sequence[str] | Path_ | None = None,
     ) -> DirichletProcessMixture:
         """Fits the model to the rows of X. `start` are labels to begin with, or "fine" (small cells that are merged) or "rows" (one row after another);
-        `truth` are labels to measure against. If X is a file: `columns` and `exclude` choose what is read, `label_column` holds the truth, `header` says
-        whether the first line is one ("yes", "no"). y is not looked at.
+        `truth` are labels to measure against. `columns` and `exclude` choose columns of a table or a file. If X is a file, `label_column` holds the
+        truth and `header` says whether the first line is one ("yes", "no"). `vocab` names the columns of word counts: a list, or a file. y is not looked at.
+
+        Identifiers, free text, constant and empty columns of a table are left out, with a warning that names them; `columns` or `column_families` keeps
+        them. Dates are days since 1970-01-01, durations days.
 
         Ctrl-C ends the fit within a second or so; the model is then that of the last cycle that was whole, and KeyboardInterrupt is raised.
         """
-        rows = rows_of(self, X, reset=True, family=self._wanted_family())
-        files = {"columns": columns, "exclude": exclude, "label_column": label_column, "header": header}
+        words = None if vocab is None or isinstance(vocab, (str, os.PathLike)) else vocab
+        rows = rows_of(self, X, reset=True, family=self._wanted_family(), vocab=words)
+        files = {"vocab": vocab if words is None else None, "columns": columns, "exclude": exclude, "label_column": label_column, "header": header}
         self._fit(rows, [X], start, truth, files)
         return self
 
@@ -183,6 +190,15 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         named = {name: os.fspath(given) for name, given in labels.items() if isinstance(given, (str, os.PathLike))}
         arrays = {name: _label_numbers(given) for name, given in labels.items() if name not in named}
         watched = progress is not None or self.callback is not None
+        began = time.monotonic()
+
+        def on_start(text: str) -> None:
+            if progress is not None:
+                progress.on_start(text)
+            if self.callback is not None:
+                nothing = dict.fromkeys(("log_joint", "k", "alpha", "last_cycle"))
+                self.callback({"cycle": 0, "seconds": time.monotonic() - began, "start": text} | nothing)
+
         try:
             interruption = _core.fit(
                 fit_options(parameters, start=name),
@@ -193,7 +209,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 arrays.get("truth"),
                 on_cycle if watched else None,
                 ENGINES,
-                None if progress is None else progress.on_start,
+                on_start if watched else None,
             )
         finally:
             if progress is not None:
@@ -212,7 +228,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self._run = folder
         self._batches = []
         self.n_features_in_ = model.n_columns
-        if model.names is not None:
+        if model.names is not None and not all(name.isdigit() for name in model.names):
             self.feature_names_in_ = np.array(model.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -265,7 +281,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return shares
 
     def new_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability that a row belongs to a cluster not seen before."""
+        """The probability that a row belongs to none of the clusters there are: near 1 for an outlier."""
         return self._predict(self._rows(X))[2]
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:

@@ -50,8 +50,6 @@ def fit_options(parameters: Mapping[str, Any], start: str | None = None) -> str:
     for group in ("method", "engine"):
         options[group]["name"] = parameters[group]
     options["run"]["start"] = start
-    if options["model"].get("gamma") == "learn":
-        options["model"] |= {"gamma": None, "learn_gamma": True}
     return json.dumps(options, default=_plain)
 
 

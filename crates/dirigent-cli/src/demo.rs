@@ -32,11 +32,11 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
 fn paper_model() -> ModelOptions {
     ModelOptions {
         family: Some(FamilyName::Gaussian),
-        covariance: Some(Covariance::Fixed),
+        covariance: Some(Covariance::Isotropic),
         alpha: Alpha::Fixed(1.0),
-        noise_sd: Some(1.0),
-        mean_sd: Some(10.0),
-        prior_mean: Some(0.0),
+        sigma: Some(1.0),
+        sigma0: Some(10.0),
+        m0: Some(vec![0.0]),
         ..ModelOptions::default()
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &FitArgs, matches: &ArgMatches, engines: &dyn OutsideEng
     match &args.checkpoints.resume {
         Some(run) => resume(args, run, matches, &folder, engines),
         None => {
-            let options = args.options();
+            let options = args.options()?;
             let read = || open(&args.data_options(), args.output.console());
             let fit = |terminal: &mut Terminal<'_>| fit_read_into(&folder, read, &options, engines, terminal);
             show(&args.output, &options, args.model.explain_prior, fit)
@@ -43,7 +43,7 @@ fn resume(
     engines: &dyn OutsideEngines,
 ) -> Result<()> {
     let console = args.output.console();
-    let mut stored = StoredRun::read(run, &given(args, matches))?;
+    let mut stored = StoredRun::read(run, &given(args, matches)?)?;
     for problem in &stored.damaged {
         console.say(format_args!("warning: a checkpoint is damaged and passed over: {problem}"));
     }
@@ -128,22 +128,21 @@ fn run_folder(args: &FitArgs) -> RunFolder {
 }
 
 /// The options of the fit that were typed, by name.
-fn given(args: &FitArgs, matches: &ArgMatches) -> Vec<GivenOption> {
+fn given(args: &FitArgs, matches: &ArgMatches) -> Result<Vec<GivenOption>> {
     let command = fit_command();
     let is_typed = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
     let is_of_fit =
         |arg: &&Arg| !arg.get_help_heading().is_some_and(|heading| HEADINGS_OF_A_COMMAND.contains(&heading));
-    let (data, options) = (args.data_options(), args.options());
-    let value = |arg: &Arg| {
-        let name = match arg.get_id().as_str() {
-            "data" => "paths",
-            "start" if data.start_labels.is_some() => "start_labels",
-            "gamma" if options.model.learns_smoothing => "learn_gamma",
-            name => name,
-        };
-        option_value(&data, &options, name).map(|value| (name.to_owned(), value))
-    };
-    command.get_arguments().filter(is_typed).filter(is_of_fit).filter_map(value).collect()
+    let (data, options) = (args.data_options(), args.options()?);
+    let typed = command.get_arguments().filter(is_typed).filter(is_of_fit).map(|arg| match arg.get_id().as_str() {
+        "data" => "paths",
+        "start" if data.start_labels.is_some() => "start_labels",
+        name => name,
+    });
+    let settings = args.settings()?;
+    let settings = settings.iter().map(|(setting, _)| setting.key);
+    let value = |name: &str| option_value(&data, &options, name).map(|value| (name.to_owned(), value));
+    Ok(typed.chain(settings).filter_map(value).collect())
 }
 
 fn fit_command() -> Command {

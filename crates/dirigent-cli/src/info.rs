@@ -1,6 +1,6 @@
 //! `dirigent info`: what a data set holds.
 
-use dirigent::internals::io::DataSet;
+use dirigent::internals::io::{CellFormat, DataSet, LeftOut};
 use dirigent::internals::run_dir::DataRecord;
 use dirigent::internals::survey::{CellSummary, ColumnSummary, CountsSummary, Survey};
 use dirigent::{InputError, Result, Row};
@@ -32,6 +32,7 @@ fn describe_data(args: &InfoArgs) -> Result<()> {
         data: DataRecord::of(&data, &selection),
         cells: cells(&data),
         n_classes: data.truth().map(|truth| truth.names.len()),
+        notes: data.notes().to_vec(),
     };
     let console = Console::default();
     if args.json { console.print_json(&description) } else { console.print(description.text()) }
@@ -45,6 +46,8 @@ struct DataDescription<'a> {
     #[serde(flatten)]
     cells: Cells,
     n_classes: Option<usize>,
+    /// What there is to say of cells.
+    notes: Vec<String>,
 }
 
 /// What the rows are made of.
@@ -71,7 +74,31 @@ struct Column {
 #[serde(rename_all = "lowercase")]
 enum ColumnType {
     Number,
+    Date,
+    Duration,
+    Amount,
     Text,
+}
+
+impl ColumnType {
+    fn of_format(format: CellFormat) -> Self {
+        match format {
+            _ if format.is_date() => Self::Date,
+            CellFormat::Duration => Self::Duration,
+            CellFormat::Number => Self::Number,
+            _ => Self::Amount,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Date => "date, as days",
+            Self::Duration => "duration, as days",
+            Self::Amount => "amount",
+            Self::Text => "text",
+        }
+    }
 }
 
 /// The numbers of a column that has some.
@@ -110,7 +137,10 @@ fn column(data: &DataSet, n_rows: u64, ix: usize, summary: &ColumnSummary) -> Co
     let has_numbers = n > 0 && levels.is_none();
     Column {
         name: data.column_names().map_or_else(|| (ix + 1).to_string(), |names| names[ix].clone()),
-        kind: if levels.is_some() { ColumnType::Text } else { ColumnType::Number },
+        kind: match &levels {
+            Some(_) => ColumnType::Text,
+            None => ColumnType::of_format(data.formats().get(ix).copied().unwrap_or_default()),
+        },
         missing: n_rows - n,
         numbers: has_numbers.then(|| Numbers { min, mean, max, sd: (squares / n as f64).sqrt() }),
         levels,
@@ -140,6 +170,13 @@ impl DataDescription<'_> {
                     lines.push(format!("missing  {} cells ({percent:.1} %)", grouped(missing)));
                 }
                 lines.extend(column_lines(columns));
+                if !self.data.left_out.is_empty() {
+                    lines.push(String::new());
+                    lines.extend(
+                        self.data.left_out.iter().map(|LeftOut { name, why }| format!("left out: {name} ({why})")),
+                    );
+                }
+                lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
             }
             Cells::Counts { documents, vocabulary, entries, words, bytes: memory } => {
                 lines.push(format!("rows     {} documents", grouped(*documents)));
@@ -170,9 +207,9 @@ fn column_lines(columns: &[Column]) -> Vec<String> {
     };
     let titles = ["min", "mean", "max", "sd"].map(str::to_owned);
     let mut lines = vec![format!("\n{}", line("column", "type", "missing", titles))];
-    for Column { name, levels, missing, numbers, .. } in shown {
+    for Column { name, kind, levels, missing, numbers } in shown {
         let kind = match levels.as_ref().map(Vec::len) {
-            None => "number".to_owned(),
+            None => kind.text().to_owned(),
             Some(1) => "text, 1 level".to_owned(),
             Some(n_levels) => format!("text, {n_levels} levels"),
         };

@@ -11,6 +11,7 @@ mod draws;
 mod eval;
 mod fit;
 mod habits;
+mod help;
 mod info;
 mod info_run;
 mod predict;
@@ -47,7 +48,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngine
         }
     };
     match dispatch(&cli.command, &matches, engines) {
-        Ok(()) => 0,
+        Ok(code) => code,
         // the run has said how to go on
         Err(Error::Interrupted) => signals::exit_code(),
         Err(error) => {
@@ -61,8 +62,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngine
     }
 }
 
-fn dispatch(command: &Command, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<()> {
-    match command {
+/// Runs a command; returns its exit code.
+fn dispatch(command: &Command, matches: &ArgMatches, engines: &dyn OutsideEngines) -> Result<u8> {
+    let done = match command {
+        Command::Help(args) => return help::run(args),
         Command::Fit(args) => fit::run(args, matches.subcommand_matches("fit").expect("it was chosen"), engines),
         Command::Predict(args) => predict::run(args),
         Command::Cut(args) => cut::run(args),
@@ -75,5 +78,6 @@ fn dispatch(command: &Command, matches: &ArgMatches, engines: &dyn OutsideEngine
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
-    }
+    };
+    done.map(|()| 0)
 }

@@ -125,23 +125,22 @@ impl Job {
     fn write_table(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let (has_log_density, has_probabilities) = (self.has_log_density, self.has_probabilities);
         let n_components = self.n_labels();
-        write!(out, "row,label,certainty{}", if has_log_density { ",log_density" } else { "" })?;
+        write!(out, "row,label,certainty,p_new{}", if has_log_density { ",log_density" } else { "" })?;
         if self.has_probabilities {
-            write!(out, ",p_new")?;
             (0..n_components).try_for_each(|component| write!(out, ",p_{component}"))?;
         }
         writeln!(out)?;
         self.each(|first_row, predictions, probabilities| {
             let probabilities = if has_probabilities { probabilities } else { &[] };
             let mut probabilities = probabilities.chunks_exact(n_components + 1);
-            for (ix, Prediction { label, certainty, log_density, .. }) in predictions.iter().enumerate() {
-                write!(out, "{},{label},{certainty}", first_row + ix)?;
+            for (ix, prediction) in predictions.iter().enumerate() {
+                let Prediction { label, certainty, p_new, log_density } = prediction.with_new();
+                // {:?} writes small numbers with an exponent
+                write!(out, "{},{label},{certainty:?},{p_new:?}", first_row + ix)?;
                 if has_log_density {
                     write!(out, ",{log_density}")?;
                 }
-                if let Some((new, of_components)) = probabilities.next().and_then(<[f64]>::split_last) {
-                    // {:?} writes small numbers with an exponent
-                    write!(out, ",{new:?}")?;
+                if let Some((_, of_components)) = probabilities.next().and_then(<[f64]>::split_last) {
                     of_components.iter().try_for_each(|p| write!(out, ",{p:?}"))?;
                 }
                 writeln!(out)?;
@@ -200,9 +199,7 @@ impl Tally {
         let mean_log_density = self.sum_log_density / self.rows as f64;
         if self.new_rows > 0 {
             let (new, rows) = (grouped(self.new_rows), grouped(self.rows));
-            console.say(format_args!(
-                "note: {new} of {rows} rows most probably belong to no cluster there is (p_new > 0.5)"
-            ));
+            console.say(format_args!("note: {new} of {rows} rows fit no cluster of the model (p_new above 0.5)"));
         }
         if args.log_density {
             console.say(format_args!("mean log density: {mean_log_density} over {} rows", grouped(self.rows)));

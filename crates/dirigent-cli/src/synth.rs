@@ -139,10 +139,10 @@ impl Law {
         let (data, truth) = (shown(folder, self.files()[0]), shown(folder, "labels.npy"));
         let model = match self {
             Self::Imagenet(law) if *law == (MixtureLaw { seed: law.seed, ..MixtureLaw::imagenet() }) => {
-                "--sigma 8 --sigma0 8 --alpha 1".to_owned()
+                "--prior sigma=8,sigma0=8 --alpha 1".to_owned()
             }
             Self::Synthetic(law) | Self::Imagenet(law) if law.noise_sd > 0.0 && law.centre_sd > 0.0 => {
-                format!("--sigma {} --sigma0 {} --alpha 1", law.noise_sd, law.centre_sd)
+                format!("--prior sigma={},sigma0={} --alpha 1", law.noise_sd, law.centre_sd)
             }
             Self::Synthetic(_) | Self::Imagenet(_) => "--alpha 1".to_owned(),
             Self::Nyt(_) => "--family multinomial".to_owned(),

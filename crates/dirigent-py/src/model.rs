@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 use dirigent::internals::fit::read_clusters;
+use dirigent::internals::io::FittedColumns;
 use dirigent::internals::posterior::generate::generate;
 use dirigent::internals::posterior::predictive::Predictor;
 use dirigent::internals::rows::{Shard, Table};
@@ -69,7 +70,7 @@ impl Model {
             .map_err(exception)?;
         let column = |of: fn(&Prediction) -> f64| predictions.iter().map(of).collect::<Vec<_>>().into_pyarray(py);
         let labels: Vec<i32> = predictions.iter().map(|prediction| prediction.label as i32).collect();
-        let certainty: Vec<f32> = predictions.iter().map(|prediction| prediction.certainty).collect();
+        let certainty: Vec<f32> = predictions.iter().map(|prediction| prediction.with_new().certainty).collect();
         Ok((
             labels.into_pyarray(py),
             certainty.into_pyarray(py),
@@ -143,6 +144,14 @@ impl Model {
     #[getter]
     fn names(&self) -> Option<Vec<String>> {
         self.fitted.columns.names.clone()
+    }
+
+    /// The columns of the fit that were not read; None where all but those read were not.
+    #[getter]
+    fn passed_over(&self) -> Option<Vec<String>> {
+        let FittedColumns { selection, left_out, .. } = &self.fitted.columns;
+        let left_out = left_out.iter().map(|column| column.name.clone());
+        selection.columns.is_none().then(|| selection.exclude.iter().cloned().chain(left_out).collect())
     }
 
     /// The levels of each column that holds text; nothing where none does.

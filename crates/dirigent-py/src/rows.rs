@@ -57,17 +57,24 @@ impl Rows {
         Self::of_memory(MemoryRows::Table(Arc::new(table)), names)
     }
 
-    /// The rows of a table, column by column.
+    /// The rows of a table, column by column. `kinds` says what numbers are ("date", "duration": days) and which texts are levels ("levels").
     #[staticmethod]
-    #[pyo3(signature = (columns, names=None))]
-    fn table(columns: Vec<Column<'_>>, names: Option<Vec<String>>) -> PyResult<Self> {
-        let cells = |column: Column<'_>| {
-            Ok(match column {
-                Column::Numbers(numbers) => MemoryColumn::Numbers(numbers.as_slice()?.to_vec()),
-                Column::Text(texts) => MemoryColumn::Text(texts),
+    #[pyo3(signature = (columns, names=None, kinds=None))]
+    fn table(columns: Vec<Column<'_>>, names: Option<Vec<String>>, kinds: Option<Vec<String>>) -> PyResult<Self> {
+        let kinds = kinds.unwrap_or_else(|| vec![String::new(); columns.len()]);
+        if kinds.len() != columns.len() {
+            return Err(PyValueError::new_err("there must be one kind for each column"));
+        }
+        let cells = |(column, kind): (Column<'_>, String)| {
+            Ok(match (column, kind.as_str()) {
+                (Column::Numbers(numbers), "date") => MemoryColumn::Dates(numbers.as_slice()?.to_vec()),
+                (Column::Numbers(numbers), "duration") => MemoryColumn::Durations(numbers.as_slice()?.to_vec()),
+                (Column::Numbers(numbers), _) => MemoryColumn::Numbers(numbers.as_slice()?.to_vec()),
+                (Column::Text(texts), "levels") => MemoryColumn::Levels(texts),
+                (Column::Text(texts), _) => MemoryColumn::Text(texts),
             })
         };
-        let columns = columns.into_iter().map(cells).collect::<PyResult<Vec<_>>>()?;
+        let columns = columns.into_iter().zip(kinds).map(cells).collect::<PyResult<Vec<_>>>()?;
         Self::of_memory(MemoryRows::Columns(columns.into()), names)
     }
 

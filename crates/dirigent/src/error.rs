@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::node::Address;
+use crate::protocol::Address;
 
 /// The result of everything here that can fail.
 ///

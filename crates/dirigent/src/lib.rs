@@ -39,13 +39,12 @@ mod fit;
 mod halves;
 mod interrupt;
 mod io;
-mod message;
 mod method;
 mod metrics;
 mod model;
-mod node;
 mod observer;
 mod posterior;
+mod protocol;
 mod rng;
 mod rows;
 mod run_dir;
@@ -69,9 +68,11 @@ pub use fit::{GivenOption, RunFolder, StoredRun, fit_into, resume};
 pub use interrupt::Interrupt;
 pub use io::{Header, MemoryRows, Spill};
 pub use method::chains::Diagnostics;
-pub use method::distributed::DrawsFrom;
-pub use model::{Alpha, Choice, ColumnFamily, ColumnOptions, Covariance, FamilyName, Model, ModelOptions, Width};
-pub use node::{Consolidation, FirstAlpha, Joins, Schedule};
+pub use method::consolidated::DrawsFrom;
+pub use method::consolidated::{Consolidation, FirstAlpha, Joins, Schedule};
+pub use model::{
+    Alpha, Choice, ColumnFamily, ColumnOptions, Covariance, FamilyName, Gamma, Model, ModelOptions, Width,
+};
 pub use observer::Observer;
 pub use posterior::draws::Partitions;
 pub use posterior::horizon::StoppedBecause;
@@ -92,7 +93,7 @@ pub mod internals {
     }
 
     modules! {
-        checkpoint consolidate engine error family fit halves interrupt io message method metrics model node posterior rng rows run_dir special
+        checkpoint consolidate engine error family fit halves interrupt io method metrics model posterior protocol rng rows run_dir special
         stats survey sweep trace transform tree
     }
 }

@@ -32,8 +32,7 @@ pub struct TransformOptions {
     /// `--standardize`: every column gets mean 0 and standard deviation 1.
     pub standardize: bool,
     /// `--pca`: only so many principal components are kept.
-    #[serde(rename = "pca")]
-    pub n_components: Option<usize>,
+    pub pca: Option<usize>,
     /// `--normalize`: every row gets length 1.
     pub normalize: bool,
 }
@@ -65,7 +64,7 @@ impl TransformOptions {
     /// What was asked for, for messages: one of them.
     pub fn option(&self) -> &'static str {
         match self {
-            Self { n_components: Some(_), .. } => "pca",
+            Self { pca: Some(_), .. } => "pca",
             Self { standardize: true, .. } => "standardize",
             _ => "normalize",
         }
@@ -80,12 +79,12 @@ impl TransformOptions {
         }
         data.check_numbers(&option)?;
         let n_columns = data.n_columns();
-        if let Some(n_components) = self.n_components.filter(|n| !(1..=n_columns).contains(n)) {
+        if let Some(n_components) = self.pca.filter(|n| !(1..=n_columns).contains(n)) {
             let problem = format!("`pca` {n_components} asks for components of {n_columns} columns");
             return Err(InputError::new(problem).hint(format!("ask for 1 to {n_columns}")).into());
         }
         let shard = data.all_rows();
-        if !self.standardize && self.n_components.is_none() {
+        if !self.standardize && self.pca.is_none() {
             let transform = Transform::normalizing(n_columns);
             check_lengths(&transform, &shard)?;
             return Ok((
@@ -104,9 +103,9 @@ impl TransformOptions {
         let scale_of = |sd: &f64| if self.standardize && *sd > 0.0 { *sd } else { 1.0 };
         let mut transform =
             Transform { scale: sds.iter().map(scale_of).collect(), offset, rotation: None, normalize: self.normalize };
-        let (standardize, normalize, pca) = (self.standardize, self.normalize, self.n_components);
+        let (standardize, normalize, pca) = (self.standardize, self.normalize, self.pca);
         let mut record = TransformRecord { standardize, normalize, pca, variance_kept: None };
-        if let Some(n_components) = self.n_components {
+        if let Some(n_components) = self.pca {
             if sds.iter().all(|sd| *sd == 0.0) {
                 let error = InputError::new("`pca` finds no component: all rows are equal");
                 return Err(error.hint("leave `pca` out").into());
@@ -340,10 +339,10 @@ mod tests {
     use super::*;
     use crate::rng::{Role, Seed};
 
-    const STANDARDIZE: TransformOptions = TransformOptions { standardize: true, n_components: None, normalize: false };
+    const STANDARDIZE: TransformOptions = TransformOptions { standardize: true, pca: None, normalize: false };
 
     fn pca(n_components: usize) -> TransformOptions {
-        TransformOptions { standardize: false, n_components: Some(n_components), normalize: false }
+        TransformOptions { standardize: false, pca: Some(n_components), normalize: false }
     }
 
     /// Rows about (1000, −5, 7): most of their spread lies along (3, 4, 0), some across it, and the last column is constant.
@@ -408,7 +407,7 @@ mod tests {
     #[test]
     fn with_both_the_components_are_those_of_the_correlation() {
         let data = DataSet::of_table("t", slanted(300));
-        let both = TransformOptions { standardize: true, n_components: Some(1), normalize: false };
+        let both = TransformOptions { standardize: true, pca: Some(1), normalize: false };
         let (transform, _) = both.resolve(&data).unwrap();
         // two correlated columns of the same spread: the diagonal
         let rotation = &transform.rotation.unwrap()[0];

@@ -88,7 +88,7 @@ fn draws_of_alpha_follow_its_posterior_given_k() {
         let k = labels.iter().max().expect("there are rows") + 1;
         let shard = rows(&labels, &mut rng);
         // so wide a prior that no row leaves its cluster to be alone, not once in all cycles
-        let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(1e5), ..ModelOptions::default() };
+        let options = ModelOptions { sigma: Some(1.0), sigma0: Some(1e5), ..ModelOptions::default() };
         let model = Model::resolve(&options, &Survey::of(&shard)).unwrap();
         let options = CgsOptions { cycles: Cycles::Fixed(CYCLES), seed, ..CgsOptions::default() };
         let mut log = Log::default();

@@ -9,14 +9,14 @@ use dirigent::internals::consolidate::{ComponentId, ShardId};
 use dirigent::internals::engine::Driver;
 use dirigent::internals::engine::simulated::{Cost, Crash, NoRespawn, Respawn, Simulation, run_watched};
 use dirigent::internals::method::av::AvOptions;
+use dirigent::internals::method::av::{AvCoordinator, AvWorker, AvWorkerOptions};
 use dirigent::internals::method::cgs::{Outcome, log_joint_of_labels};
-use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::method::consolidated::Engine;
 use dirigent::internals::method::rounds::RoundsOptions;
+use dirigent::internals::method::subc::{SubcCoordinator, SubcWorker};
 use dirigent::internals::method::{MethodOptions, run};
-use dirigent::internals::node::{
-    AvCoordinator, AvWorker, AvWorkerOptions, Frame, RoundsCoordinatorOptions, SubcCoordinator, SubcWorker,
-};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::{Frame, RoundsCoordinatorOptions};
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
@@ -42,13 +42,12 @@ fn data() -> Vec<Data> {
     let doubles = |n_columns, cells| Shard::of_table(Table::from_f64(n_columns, cells));
     let singles = cells(500, 20, &mut rng).into_iter().map(|cell| cell as f32).collect();
     let fixed = ModelOptions {
-        covariance: Some(Covariance::Fixed),
-        noise_sd: Some(1.0),
-        mean_sd: Some(10.0),
+        covariance: Some(Covariance::Isotropic),
+        sigma: Some(1.0),
+        sigma0: Some(10.0),
         ..ModelOptions::default()
     };
-    let directions =
-        ModelOptions { family: Some(FamilyName::Vmf), concentration: Some(50.0), ..ModelOptions::default() };
+    let directions = ModelOptions { family: Some(FamilyName::Vmf), tau: Some(50.0), ..ModelOptions::default() };
     let mut unit = cells(400, 3, &mut rng);
     for row in unit.chunks_exact_mut(3) {
         let length = row.iter().map(|cell| cell * cell).sum::<f64>().sqrt();
@@ -146,7 +145,7 @@ fn no_row_that_travels_is_lost_or_held_twice() {
         let worker = |shard_id: u32| {
             let own = worker_rows(shard_id as usize, WORKERS as usize, n_rows);
             let options = AvWorkerOptions { n_workers: WORKERS, first_row: own.start as u64, merges: false };
-            AvWorker::new(shard_id, rows.part(own), Kernel::best(), options, None)
+            AvWorker::with_options(shard_id, rows.part(own), Kernel::best(), options)
         };
         let simulation = Simulation {
             seed,

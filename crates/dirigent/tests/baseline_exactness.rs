@@ -9,11 +9,11 @@ use common::{Enumeration, Kept, model_options};
 use dirigent::internals::engine::simulated::{Cost, Simulation};
 use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::Draws;
-use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::method::consolidated::Engine;
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::{MethodOptions, run};
-use dirigent::internals::node::RoundsCoordinatorOptions;
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::RoundsCoordinatorOptions;
 use dirigent::internals::rows::Shard;
 use dirigent::{Alpha, Model};
 

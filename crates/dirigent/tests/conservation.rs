@@ -8,15 +8,17 @@ use dirigent::internals::consolidate::ShardId;
 use dirigent::internals::engine::Driver;
 use dirigent::internals::engine::simulated::{Checkpoints, Cost, Crash, Garbage, Respawn, Simulation, run_watched};
 use dirigent::internals::family::{GaussianFixed, Multinomial, table_of_rows};
-use dirigent::internals::node::conservation::Witness;
-use dirigent::internals::node::{Coordinator, CoordinatorOptions, Frame, Worker};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::conservation::Witness;
+use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::Frame;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{CountRow, Shard};
 use dirigent::internals::survey::Survey;
 use dirigent::{
-    Alpha, Conjugate, Consolidation, CycleInfo, Family, FirstAlpha, Joins, Kernel, Model, ModelOptions, OwnedRow,
-    Result, Row, Schedule, Stream,
+    Alpha, Conjugate, Consolidation, CycleInfo, Family, FirstAlpha, Gamma, Joins, Kernel, Model, ModelOptions,
+    OwnedRow, Result, Row, Schedule, Stream,
 };
 
 const N_ROWS: usize = 25;
@@ -65,12 +67,12 @@ impl Nodes {
     }
 }
 
-impl Respawn<Coordinator, Worker> for Nodes {
-    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Worker> {
+impl Respawn<ConsolidatedCoordinator, ConsolidatedWorker> for Nodes {
+    fn worker(&mut self, shard_id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<ConsolidatedWorker> {
         let shard = self.shards[shard_id as usize].clone();
         match checkpoint {
-            Some(checkpoint) => Worker::restore(shard_id, shard, Kernel::Portable, &checkpoint),
-            None => Ok(Worker::new(shard_id, shard, Kernel::Portable)),
+            Some(checkpoint) => ConsolidatedWorker::restore(shard_id, shard, Kernel::Portable, &checkpoint),
+            None => Ok(ConsolidatedWorker::new(shard_id, shard, Kernel::Portable)),
         }
     }
 
@@ -78,12 +80,12 @@ impl Respawn<Coordinator, Worker> for Nodes {
         self.workers = alive.to_vec();
     }
 
-    fn coordinator(&mut self) -> Result<Coordinator> {
+    fn coordinator(&mut self) -> Result<ConsolidatedCoordinator> {
         self.n_restarts += 1;
         let first = &self.shards[..self.options.n_workers as usize];
         let n_rows = first.iter().map(|shard| shard.n_rows() as u64).sum();
         let plan = self.options.plan(&self.model, n_rows, Kernel::Portable);
-        Ok(Coordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
+        Ok(ConsolidatedCoordinator::rebuild(self.options.clone(), plan, &self.workers, self.n_restarts))
     }
 }
 
@@ -155,9 +157,9 @@ fn conserve(seed: u64) -> Conserved {
     let is_text = rng.below(2) == 0;
     let simulation = random_simulation(n_workers, &mut rng);
     let model = if is_text {
-        ModelOptions { smoothing: Some(0.3), ..ModelOptions::default() }
+        ModelOptions { gamma: Some(Gamma::Fixed(0.3)), ..ModelOptions::default() }
     } else {
-        ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() }
+        ModelOptions { sigma: Some(1.0), sigma0: Some(4.0), ..ModelOptions::default() }
     };
     let options = CoordinatorOptions {
         n_workers,
@@ -179,7 +181,7 @@ fn conserve(seed: u64) -> Conserved {
     let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
     // pooled consolidation regroups components of its own accord
     let splits = options.splits && options.consolidation != Consolidation::Pooled;
-    let mut coordinator = Coordinator::new(options, nodes.model.clone());
+    let mut coordinator = ConsolidatedCoordinator::new(options, nodes.model.clone());
     let mut counted = Counting::default();
     let (mut witness, mut n_events, mut n_rests) = (Witness::default(), 0, 0);
     let described = format!("seed {seed}: {simulation:?}");
@@ -187,7 +189,7 @@ fn conserve(seed: u64) -> Conserved {
         n_events += 1;
         let verdict = witness.check(moment.coordinator, moment.workers);
         assert_eq!(verdict, Ok(()), "event {n_events} at {} of {described}", moment.at);
-        if moment.in_flight == 0 && moment.workers.iter().flatten().all(Worker::is_done) {
+        if moment.in_flight == 0 && moment.workers.iter().flatten().all(ConsolidatedWorker::is_done) {
             n_rests += 1;
             let verdict = witness.check_at_rest(moment.coordinator, moment.workers);
             assert_eq!(verdict, Ok(()), "at rest, event {n_events} of {described}");
@@ -216,11 +218,11 @@ fn a_worker_that_sends_noise_is_expelled_by_name_and_the_others_go_on() {
             ..CoordinatorOptions::default()
         };
         let shards = (0..3).map(|_| shard(false, &mut rng)).collect();
-        let model = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() };
+        let model = ModelOptions { sigma: Some(1.0), sigma0: Some(4.0), ..ModelOptions::default() };
         let mut nodes = Nodes::new(shards, &options, &model);
         let workers = (0..3).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
         let (mut coordinator, mut counted, mut witness) =
-            (Coordinator::new(options, nodes.model.clone()), Counting::default(), Witness::default());
+            (ConsolidatedCoordinator::new(options, nodes.model.clone()), Counting::default(), Witness::default());
         let totals = run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut counted, &mut |moment| {
             assert_eq!(witness.check(moment.coordinator, moment.workers), Ok(()), "at {}", moment.at);
         });

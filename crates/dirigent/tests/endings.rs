@@ -3,9 +3,9 @@
 use dirigent::internals::engine::simulated::{Cost, Simulation};
 use dirigent::internals::method::cgs::{CgsOptions, Draws, Outcome};
 use dirigent::internals::method::chains::{self, Over};
-use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::{MethodOptions, advice, run};
-use dirigent::internals::node::CoordinatorOptions;
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table};
@@ -40,7 +40,7 @@ fn rows() -> Shard {
 }
 
 fn model_options() -> ModelOptions {
-    ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() }
+    ModelOptions { sigma: Some(1.0), sigma0: Some(10.0), ..ModelOptions::default() }
 }
 
 fn model() -> Model {

@@ -2,11 +2,12 @@
 //! fixed offset and rounded in units of their spread.
 
 use dirigent::internals::method::cgs::Chain;
-use dirigent::internals::method::distributed::{self, DistributedOptions};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{self, DistributedOptions};
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::{slice, subc};
-use dirigent::internals::node::{CoordinatorOptions, RoundsCoordinatorOptions};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::RoundsCoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::survey::Survey;
@@ -28,7 +29,7 @@ fn rows(n_columns: usize) -> Vec<f64> {
 /// The labels after some sweeps with all priors chosen from the data.
 fn labels(table: Table, kernel: Kernel) -> Vec<u32> {
     let shard = Shard::of_table(table);
-    let options = ModelOptions { covariance: Some(Covariance::Fixed), ..ModelOptions::default() };
+    let options = ModelOptions { covariance: Some(Covariance::Isotropic), ..ModelOptions::default() };
     let model = Model::resolve(&options, &Survey::of(&shard)).expect("a model");
     let mut chain = Chain::new(&model, sampler(&model, shard, kernel), Alpha::fixed(1.0).expect("positive"), 7);
     (0..CYCLES).for_each(|_| {
@@ -58,9 +59,9 @@ fn labels_are_those_of_the_centred_data() {
 fn labels_by_all(n_columns: usize, cells: &[f64], unit: f64) -> [(&'static str, Vec<u32>); 4] {
     let shard = Shard::of_table(Table::from_f64(n_columns, cells.to_vec()));
     let model = ModelOptions {
-        noise_sd: Some(0.5 * unit),
-        mean_sd: Some(2.0 * unit),
-        prior_mean: Some(0.0),
+        sigma: Some(0.5 * unit),
+        sigma0: Some(2.0 * unit),
+        m0: Some(vec![0.0]),
         ..ModelOptions::default()
     };
     let (shards, cycles) = (std::slice::from_ref(&shard), Cycles::Fixed(CYCLES as u64));
@@ -76,7 +77,7 @@ fn labels_by_all(n_columns: usize, cells: &[f64], unit: f64) -> [(&'static str, 
     });
     [
         ("cgs", chain.labels().to_vec()),
-        ("dirigent", distributed::run(shards, &resolved, &together, None, &mut ()).expect("a run").0.labels),
+        ("dirigent", consolidated::run(shards, &resolved, &together, None, &mut ()).expect("a run").0.labels),
         ("slicemr", slice::run(shards, &resolved, &in_rounds, None, &mut ()).expect("a run").0.labels),
         ("subc", subc::run(shards, &resolved, &in_rounds, None, &mut ()).expect("a run").0.labels),
     ]
@@ -142,7 +143,7 @@ fn awkward(offset: f64, unit: f64) -> Table {
 
 #[test]
 fn learnt_variances_bear_large_offsets_tiny_units_constants_and_copies() {
-    for covariance in [Covariance::Diagonal, Covariance::Full] {
+    for covariance in [Covariance::Diag, Covariance::Full] {
         for (offset, unit) in [(0.0, 1.0), (1e15, 1.0), (-1e15, 1.0), (0.0, 1e-12), (0.0, 1e12), (1e3, 1e-10)] {
             let shard = Shard::of_table(awkward(offset, unit));
             let options = ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
@@ -163,7 +164,7 @@ fn learnt_variances_bear_large_offsets_tiny_units_constants_and_copies() {
 /// All rows the same, by the thousand; fewer rows than columns.
 #[test]
 fn learnt_variances_bear_duplicates_and_few_rows() {
-    for covariance in [Covariance::Diagonal, Covariance::Full] {
+    for covariance in [Covariance::Diag, Covariance::Full] {
         let few: Vec<f64> = (0..30).map(|ix| f64::from(ix * ix % 7)).collect();
         for table in [
             Table::from_f64(3, [1.5, -2.0, 1e6].repeat(3000)),

@@ -7,15 +7,15 @@ use dirigent::internals::family::{GaussianFixed, Multinomial};
 use dirigent::internals::io::synthetic::MixtureLaw;
 use dirigent::internals::io::{FittedColumns, Selection};
 use dirigent::internals::method::cgs::{CgsOptions, Outcome};
-use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::{MethodOptions, run};
-use dirigent::internals::node::CoordinatorOptions;
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::posterior::predictive::Predictor;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::Shard;
 use dirigent::internals::run_dir::FittedModel;
-use dirigent::{Alpha, Kernel, Model, ModelOptions, OwnedRow, Stats, Sums};
+use dirigent::{Alpha, Gamma, Kernel, Model, ModelOptions, OwnedRow, Stats, Sums};
 
 /// A fit by one chain, and one by five workers.
 fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
@@ -50,6 +50,8 @@ fn through_files(model: Model, outcome: &Outcome) -> FittedModel {
         names: None,
         selection: Selection::default(),
         levels: Vec::new(),
+        formats: Vec::new(),
+        left_out: Vec::new(),
         numbered_from_zero: false,
     };
     let (alpha, components) = (outcome.alpha, outcome.components.clone());
@@ -82,10 +84,13 @@ fn predicts_the_labels_of_the_fit(rows: &Shard, options: &ModelOptions) {
 fn on_the_rows_of_the_fit_labels_and_certainties_are_those_of_the_run() {
     for n_columns in [2, 12] {
         let law = MixtureLaw { n_rows: 1500, n_columns, n_clusters: 8, centre_sd: 3.0, ..MixtureLaw::synthetic() };
-        let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(3.0), ..ModelOptions::default() };
+        let options = ModelOptions { sigma: Some(1.0), sigma0: Some(3.0), ..ModelOptions::default() };
         predicts_the_labels_of_the_fit(&Shard::of_table(law.table().unwrap().0), &options);
     }
-    predicts_the_labels_of_the_fit(&documents(), &ModelOptions { smoothing: Some(0.2), ..ModelOptions::default() });
+    predicts_the_labels_of_the_fit(
+        &documents(),
+        &ModelOptions { gamma: Some(Gamma::Fixed(0.2)), ..ModelOptions::default() },
+    );
 }
 
 /// Short documents of three overlapping topics.

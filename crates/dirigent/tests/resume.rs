@@ -7,12 +7,14 @@ use dirigent::internals::engine::RunTotals;
 use dirigent::internals::family::table_of_rows;
 use dirigent::internals::io::synthetic::MixtureLaw;
 use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::{CgsOptions, Draws};
 use dirigent::internals::method::chains::{self, ChainsOutcome};
-use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::rounds::RoundsOptions;
-use dirigent::internals::node::{CoordinatorOptions, RoundsCoordinatorOptions};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::RoundsCoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::Shard;
 use dirigent::{
@@ -157,7 +159,7 @@ type Data = (&'static str, Shard, Vec<u32>, ModelOptions);
 fn points(n_rows: usize) -> Data {
     let law = MixtureLaw { n_rows, n_clusters: 8, ..MixtureLaw::synthetic() };
     let (table, truth) = law.table().unwrap();
-    let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
+    let options = ModelOptions { sigma: Some(1.0), sigma0: Some(10.0), ..ModelOptions::default() };
     ("points", Shard::of_table(table), truth, options)
 }
 
@@ -228,21 +230,45 @@ fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
     }
 }
 
+fn rounds(draws: Option<Draws>, moves_per_cycle: u8) -> RoundsOptions {
+    RoundsOptions {
+        coordinator: RoundsCoordinatorOptions {
+            n_workers: WORKERS,
+            cycles: Cycles::Fixed(9),
+            seed: 5,
+            moves_per_cycle,
+            ..RoundsCoordinatorOptions::default()
+        },
+        draws,
+        engine: Engine::Threads(2),
+        start: None,
+        time_limit: None,
+    }
+}
+
 fn slice(draws: Option<Draws>, moves_per_cycle: u8) -> impl Fn(ModelOptions) -> MethodOptions {
-    move |_| {
-        MethodOptions::Slice(RoundsOptions {
-            coordinator: RoundsCoordinatorOptions {
-                n_workers: WORKERS,
-                cycles: Cycles::Fixed(9),
-                seed: 5,
-                moves_per_cycle,
-                ..RoundsCoordinatorOptions::default()
-            },
-            draws,
-            engine: Engine::Threads(2),
-            start: None,
-            time_limit: None,
-        })
+    move |_| MethodOptions::Slice(rounds(draws, moves_per_cycle))
+}
+
+#[test]
+fn baselines_go_on_as_if_nothing_had_happened() {
+    let draws = Some(Draws { n_draws: 3, thin: 2 });
+    for data in [points, documents] {
+        case("subc", data(300), |_| MethodOptions::Subc(rounds(draws, 0))).check(1);
+        let started = |_| {
+            let start = Some((0..300).map(|row| row % 4).collect());
+            MethodOptions::Subc(RoundsOptions { start, ..rounds(None, 0) })
+        };
+        case("subc from labels", data(300), started).check(3);
+        for merges in [false, true] {
+            let av = |_| MethodOptions::Av(AvOptions { rounds: rounds(draws, 0), merges });
+            case("av", data(300), av).check(1);
+        }
+        let started = |_| {
+            let start = Some((0..300).map(|row| row % 4).collect());
+            MethodOptions::Av(AvOptions { rounds: RoundsOptions { start, ..rounds(None, 0) }, merges: false })
+        };
+        case("av from labels", data(300), started).check(3);
     }
 }
 

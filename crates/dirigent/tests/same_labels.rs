@@ -2,8 +2,8 @@
 
 use dirigent::internals::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::internals::method::cgs::Outcome;
-use dirigent::internals::method::distributed::{DistributedOptions, Engine, run};
-use dirigent::internals::node::CoordinatorOptions;
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{DistributedOptions, Engine, run};
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
@@ -59,7 +59,7 @@ fn fit_with(coordinator: CoordinatorOptions, rows: &Shard, engine: Engine) -> (O
     let options = DistributedOptions { coordinator, engine, ..DistributedOptions::default() };
     let mut log = Log(Vec::new());
     let model = Model::resolve(
-        &ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() },
+        &ModelOptions { sigma: Some(1.0), sigma0: Some(10.0), ..ModelOptions::default() },
         &Survey::of_all(&shards),
     );
     let (outcome, _) = run(&shards, &model.unwrap(), &options, None, &mut log).unwrap();

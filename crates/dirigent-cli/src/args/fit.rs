@@ -3,50 +3,52 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
+use dirigent::internals::fit::{GivenSetting, SettingList, seconds};
 use dirigent::{
-    Alpha, Clusters, ColumnFamily, ColumnOptions, Covariance, DataOptions, DrawsFrom, FamilyName, FitOptions, Kernel,
+    Alpha, Clusters, ColumnFamily, Covariance, DataOptions, Error, FamilyName, FitOptions, MethodName, MethodOptions,
     ModelOptions, Point, RunOptions, StartName, TransformOptions,
 };
 
-use super::{CheckpointArgs, EngineArgs, MethodArgs, OutputArgs, SelectionArgs, StorageArgs};
+use super::{CheckpointArgs, EngineArgs, OutputArgs, SelectionArgs, StorageArgs};
 
-/// Fit a model to data and write labels, trace and settings to a run folder.
+/// Cluster the rows of a table; write labels, model and report to a run folder.
 ///
-/// The run folder gets run.json (settings as used and a summary), trace.csv (a line a cycle, while the run goes on), labels.npy,
-/// certainty.npy and labels.csv (row, label, certainty; rows are counted from 0), draws.npy with --draws, workers.csv, and the model itself for
-/// `dirigent predict` (model.json, components.npz), a sample of rows (sample.npz), and report.html, a page to look at.
-/// Labels are the most probable component of each row under the final model, numbered by falling size, or what --point asks for.
+/// The run folder holds labels.csv (row, label, certainty; rows are counted from 0), labels.npy, certainty.npy, report.html, the model for
+/// `dirigent predict` (model.json, components.npz), run.json (settings and summary), trace.csv (one line per cycle), workers.csv, sample.npz,
+/// and with --draws draws.npy. Labels are numbered by falling cluster size.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dirigent fit measurements.csv --label-column species
-  dirigent fit points.npy --sigma 1 --alpha 1 --out run --watch
+  dirigent fit points.npy --prior sigma=1,sigma0=10 --alpha 1 --out run --watch
   dirigent fit documents/docword.txt.gz --vocab documents/vocab.txt
   dirigent fit points.npy --draws 100 --chains 4 --point vi
   dirigent fit points.npy --quiet --json
 
 Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted or terminated.")]
 pub(crate) struct FitArgs {
-    /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
-    /// are one set, in the given order; in builds with the feature object-store also at s3://, gs://, az:// and https:// addresses
+    /// Files (.csv, .tsv, .parquet, .npy, .npz, .svm, .mtx, docword*.txt), a folder or a pattern
+    ///
+    /// Text files may end in .gz. Several files are one table, in the given order. Builds with the feature object-store also read s3://, gs://, az://
+    /// and https:// addresses.
     #[arg(required_unless_present = "resume", value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// The true labels, to measure against: .npy, or a text file with one label a line
+    /// True labels to compare with: .npy, or a text file with one label per line
     #[arg(long, value_name = "LABELS", help_heading = "Data", conflicts_with = "label_column")]
     pub(crate) truth: Option<PathBuf>,
-    /// The words behind the columns of word counts, one a line; kept in the model, and told in the report
+    /// File with the words of the count columns, one per line
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) vocab: Option<PathBuf>,
-    /// Give every column mean 0 and standard deviation 1; predict does the same to its rows
+    /// Give every column mean 0 and standard deviation 1
     #[arg(long, help_heading = "Data")]
     standardize: bool,
-    /// Fit the first D principal components of the columns instead of them: of the covariance, with --standardize of the correlation
+    /// Fit the first D principal components instead of the columns
     #[arg(long, value_name = "D", help_heading = "Data", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pca: Option<u32>,
-    /// Divide each row by its length, after all else: for --family vmf
+    /// Divide each row by its length, for --family vmf
     #[arg(long, help_heading = "Data")]
     normalize: bool,
     #[command(flatten)]
@@ -63,19 +65,19 @@ pub(crate) struct FitArgs {
 
 impl FitArgs {
     /// The options of the fit.
-    pub(crate) fn options(&self) -> FitOptions {
+    pub(crate) fn options(&self) -> Result<FitOptions, Error> {
         let transform = TransformOptions {
             standardize: self.standardize,
-            n_components: self.pca.map(|n_components| n_components as usize),
+            pca: self.pca.map(|n_components| n_components as usize),
             normalize: self.normalize,
         };
-        let (mut method, run) = (self.run.method.options(), &self.run);
-        method.draws_from = run.draws_from.map(DrawsFromArg::library);
-        method.kernel = run.kernel;
+        let run = &self.run;
+        let method = MethodOptions { name: run.method.method.library(), ..MethodOptions::default() };
         let cycles = match run.cycles {
             CyclesArg::Auto => None,
             CyclesArg::Fixed(cycles) => Some(cycles),
         };
+        let engine = self.engine.options(run.workers, run.threads);
         let run = RunOptions {
             seed: run.seed,
             start: run.start_name(),
@@ -88,8 +90,15 @@ impl FitArgs {
             point: run.point(),
             clusters: run.clusters,
         };
-        let engine = self.engine.options(self.run.workers, self.run.threads);
-        FitOptions { model: self.model.options(), transform, method, engine, run }
+        FitOptions { model: self.model.options(), transform, method, engine, run }.with(&self.settings()?)
+    }
+
+    /// The settings that are given as lists.
+    pub(crate) fn settings(&self) -> Result<Vec<GivenSetting>, Error> {
+        let prior = SettingList::Prior.read(&self.model.prior)?;
+        let method = SettingList::Method.read(&self.run.method.method_option)?;
+        let engine = SettingList::Engine.read(&self.engine.engine_option)?;
+        Ok(prior.into_iter().chain(method).chain(engine).collect())
     }
 
     /// Where the rows are.
@@ -115,106 +124,101 @@ impl FitArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// The law of a cluster's rows [default: what the rows look like; it is said which and why]
+    /// Distribution of the rows within a cluster [default: inferred from the data]
     #[arg(long)]
     family: Option<FamilyArg>,
-    /// Covariance of a Gaussian component [default: the densest for held-out rows, see docs/families.md]
+    /// Covariance of a Gaussian component [default: the best for held-out rows]
     #[arg(long)]
     covariance: Option<CovarianceArg>,
-    /// mixed: the law of one column, gaussian, bernoulli, poisson or categorical; may be given for several
+    /// Family of one column: gaussian, bernoulli, poisson or categorical; repeatable
     #[arg(long = "column-family", value_name = "NAME=FAMILY", value_parser = column_family)]
     column_families: Vec<(String, ColumnFamily)>,
-    /// Tell which family and priors were chosen, and why
+    /// Print the chosen family and priors with the reasons
     #[arg(long)]
     pub(crate) explain_prior: bool,
-    /// The concentration of the Dirichlet process: larger means more clusters; `auto` learns it
+    /// Concentration of the Dirichlet process: larger means more clusters
     #[arg(long, value_name = "auto|X", default_value = "auto", value_parser = alpha, allow_negative_numbers = true)]
     pub(crate) alpha: Alpha,
-    /// covariance isotropic: standard deviation of rows about their cluster's mean [default: learned]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    sigma: Option<f64>,
-    /// covariance isotropic: standard deviation of the cluster means [default: learned]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    sigma0: Option<f64>,
-    /// gaussian: the middle of the cluster means, in every column [default: the mean of each column]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    m0: Option<f64>,
-    /// multinomial, categorical: prior count of each word or level; multinomial: or `learn` it from samples [default: multinomial by --prior-documents; categorical 0.5]
-    #[arg(long, value_name = "learn|X", value_parser = gamma, allow_negative_numbers = true)]
-    gamma: Option<GammaArg>,
-    /// multinomial: documents that the prior weighs; more give fewer clusters [default: √N/2, more if words repeat]
-    #[arg(long, value_name = "C", value_parser = number, allow_negative_numbers = true)]
-    prior_documents: Option<f64>,
-    /// covariance diag, full: how many rows the prior mean is worth [default: at most 0.1, by the number of columns]; vmf: how closely cluster directions lie about their middle
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    kappa0: Option<f64>,
-    /// covariance full: degrees of freedom of the inverse Wishart [default: at least columns + 2, learned]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    nu0: Option<f64>,
-    /// covariance full: diagonal of the inverse Wishart's scale matrix [default: a share of each column's variance, learned]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    psi0: Option<f64>,
-    /// covariance diag: a precision is Gamma(a0, rate b0) [default: learned]; bernoulli: Beta(a0, b0); poisson: Gamma(a0, rate b0)
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    a0: Option<f64>,
-    /// See --a0 [default: diagonal a share of each column's variance, learned; bernoulli and poisson as much as one row]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    b0: Option<f64>,
-    /// vmf: concentration of a cluster's rows about their direction [default: learned]
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
-    tau: Option<f64>,
+    /// Priors, such as sigma=1,sigma0=10; keys: dirigent help prior [default: from the data]
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    pub(crate) prior: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct RunArgs {
-    /// How often every row is visited; `auto`: until log-joint and K have stopped climbing
+    /// Visits of every row; auto: until nothing useful changes
     #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = cycles, allow_negative_numbers = true)]
     pub(crate) cycles: CyclesArg,
-    /// With --cycles auto, the most cycles there may be before the chain has settled [default: 1000]
+    /// Limit of the cycles with --cycles auto [default: 1000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) max_cycles: Option<u64>,
-    /// End after so many seconds, at the border of a cycle; a simulation's seconds are virtual
-    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    /// End after this time, such as 90s or 2h, at the end of a cycle
+    #[arg(long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
-    /// Begin with small cells that are merged, with rows seated one by one, or with labels from a file [default: fine with splits, else rows]
+    /// First labels: small cells, rows one by one, or a file [default: fine with splits, else rows]
     #[arg(long, value_name = "fine|rows|LABELS")]
     start: Option<PathBuf>,
-    /// The seed of everything random: the same seed gives the same labels, but for async schedules, time limits and other kernels
+    /// Random seed: the same seed gives the same labels
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
-    /// Run C independent chains, one after another: labels are of the best one, run.json says whether they agree
+    /// Number of independent chains; labels are from the best one
     #[arg(long, value_name = "C", default_value_t = 1, value_parser = value_parser!(u16).range(1..=10_000), allow_negative_numbers = true)]
     pub(crate) chains: u16,
-    /// Keep N states of each chain in draws.npy, once it has settled; with --cycles N it runs at least twice as long as it is kept
+    /// Keep N posterior draws of each chain in draws.npy
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) draws: Option<u64>,
-    /// Keep every T-th state [default: 1; with --cycles N: N / (2 draws), at least 1]
+    /// Keep every T-th draw [default: 1; with --cycles N: N / (2 draws), at least 1]
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
-    /// What draws are states of: exact, a slice sampler that takes over when the method has settled; fast, the method itself [default: exact
-    /// with dirigent, fast with the others; cgs, slicemr and av are exact themselves]
-    #[arg(long, value_enum, requires = "draws")]
-    pub(crate) draws_from: Option<DrawsFromArg>,
-    /// What the labels are: the natural layer of the tree over the components (auto), the components, or K clusters; `dirigent cut` changes it
-    /// later [default: auto]
+    /// Number of clusters, found automatically, given, or one per component [default: auto]
     #[arg(long, value_name = "auto|components|K")]
     pub(crate) clusters: Option<Clusters>,
-    /// Which partition of components is taken
+    /// Partition of the rows into components
     #[arg(long, value_enum, default_value_t = PointArg::Argmax)]
     point: PointArg,
-    /// The number of workers, which share the rows [default: by the number of rows, at most 20; cgs has one]
+    /// Workers that share the rows [default: by the number of rows, at most 20; cgs: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
-    /// The number of threads; it never changes labels, but for async schedules [default: the number of cores]
+    /// Number of threads; labels do not depend on it [default: the number of cores]
     #[arg(long, short = 'j', value_name = "N", value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
-    /// The instructions to sweep with: auto, portable, avx2, avx512 or neon; labels may differ between them
-    #[arg(long, value_name = "NAME", value_parser = kernel)]
-    pub(crate) kernel: Option<Kernel>,
     // last, because its help heading covers all that follows
     #[command(flatten)]
     pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Method")]
+pub(crate) struct MethodArgs {
+    /// Sampler
+    #[arg(long, value_enum, default_value_t = MethodArg::Dirigent)]
+    method: MethodArg,
+    /// Details of the method, such as splits=off; keys: dirigent help method
+    #[arg(long = "method-option", value_name = "KEY=VALUE,…")]
+    pub(crate) method_option: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// Progressive consolidation with splits and merges
+    Dirigent,
+    /// Exact collapsed Gibbs sampling on one worker
+    Cgs,
+    /// Progressive consolidation, workers in step
+    Prog,
+    /// Pooled consolidation, workers in step
+    Pooled,
+    /// Hungarian consolidation, workers in step
+    Hung,
+    /// Progressive consolidation, each worker at its own pace
+    Async,
+    /// Exact slice sampler on many workers
+    Slicemr,
+    /// Exact; clusters travel with their rows between workers
+    Av,
+    /// Splits into sub-clusters; biased
+    Subc,
 }
 
 /// How long to run.
@@ -222,28 +226,6 @@ pub(crate) struct RunArgs {
 pub(crate) enum CyclesArg {
     Auto,
     Fixed(u64),
-}
-
-/// Where γ comes from.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum GammaArg {
-    Learn,
-    Fixed(f64),
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum DrawsFromArg {
-    Exact,
-    Fast,
-}
-
-impl DrawsFromArg {
-    pub(crate) fn library(self) -> DrawsFrom {
-        match self {
-            Self::Exact => DrawsFrom::Exact,
-            Self::Fast => DrawsFrom::Fast,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -260,29 +242,29 @@ enum FamilyArg {
     Categorical,
     /// Directions: rows of length 1
     Vmf,
-    /// A law for each column, by what it holds
+    /// A family for each column, by what it holds
     Mixed,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CovarianceArg {
-    /// The same standard deviation in all columns and components, given or learned
+    /// One standard deviation for all columns and components
     Isotropic,
     /// A standard deviation for each component and column
     Diag,
-    /// A covariance matrix for each cluster
+    /// A covariance matrix for each component
     Full,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PointArg {
-    /// The most probable component of each row under the final model; certainty is its probability
+    /// The most probable component of each row under the final model
     Argmax,
-    /// The partition with the least expected variation of information over the draws (needs --draws)
+    /// The partition closest to all draws (requires --draws)
     Vi,
     /// The last state of the chain
     Last,
-    /// The state with the highest log-joint among the draws, or without draws among all cycles in which all rows took part
+    /// The state with the highest log-joint
     Best,
 }
 
@@ -306,6 +288,22 @@ impl RunArgs {
     }
 }
 
+impl MethodArg {
+    fn library(self) -> MethodName {
+        match self {
+            Self::Dirigent => MethodName::Dirigent,
+            Self::Cgs => MethodName::Cgs,
+            Self::Prog => MethodName::Prog,
+            Self::Pooled => MethodName::Pooled,
+            Self::Hung => MethodName::Hung,
+            Self::Async => MethodName::Async,
+            Self::Slicemr => MethodName::Slicemr,
+            Self::Av => MethodName::Av,
+            Self::Subc => MethodName::Subc,
+        }
+    }
+}
+
 impl ModelArgs {
     pub(crate) fn options(&self) -> ModelOptions {
         ModelOptions {
@@ -319,29 +317,13 @@ impl ModelArgs {
                 FamilyArg::Mixed => FamilyName::Mixed,
             }),
             covariance: self.covariance.map(|covariance| match covariance {
-                CovarianceArg::Isotropic => Covariance::Fixed,
-                CovarianceArg::Diag => Covariance::Diagonal,
+                CovarianceArg::Isotropic => Covariance::Isotropic,
+                CovarianceArg::Diag => Covariance::Diag,
                 CovarianceArg::Full => Covariance::Full,
             }),
-            noise_sd: self.sigma,
-            mean_sd: self.sigma0,
-            prior_mean: self.m0,
-            smoothing: match self.gamma {
-                Some(GammaArg::Fixed(gamma)) => Some(gamma),
-                Some(GammaArg::Learn) | None => None,
-            },
-            learns_smoothing: matches!(self.gamma, Some(GammaArg::Learn)),
-            prior_documents: self.prior_documents,
-            prior_rows: self.kappa0,
-            degrees: self.nu0,
-            prior_scale: self.psi0,
-            shape: self.a0,
-            rate: self.b0,
-            concentration: self.tau,
-            width: None,
             alpha: self.alpha,
             column_families: self.column_families.iter().cloned().collect(),
-            columns: ColumnOptions::default(),
+            ..ModelOptions::default()
         }
     }
 }
@@ -358,18 +340,6 @@ fn column_family(text: &str) -> Result<(String, ColumnFamily), String> {
     Ok((name.to_owned(), family))
 }
 
-/// Only whether it is a number: which numbers make sense is for the model to say.
-fn number(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| "expected a number".to_owned())
-}
-
-fn gamma(text: &str) -> Result<GammaArg, String> {
-    match text {
-        "learn" => Ok(GammaArg::Learn),
-        text => text.parse().map(GammaArg::Fixed).map_err(|_| "expected learn or a number".to_owned()),
-    }
-}
-
 fn cycles(text: &str) -> Result<CyclesArg, String> {
     match (text, text.parse()) {
         ("auto", _) => Ok(CyclesArg::Auto),
@@ -378,19 +348,16 @@ fn cycles(text: &str) -> Result<CyclesArg, String> {
     }
 }
 
-fn kernel(text: &str) -> Result<Kernel, String> {
-    let name = || text.parse::<Kernel>().map_err(|error| error.to_string());
-    if text == "auto" { Ok(Kernel::best()) } else { name() }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let is_time = |seconds: &f64| *seconds > 0.0 && seconds.is_finite();
-    text.parse().ok().filter(is_time).ok_or_else(|| "expected a positive number of seconds".to_owned())
+fn time_limit(text: &str) -> Result<f64, String> {
+    let is_positive = |seconds: &f64| *seconds > 0.0;
+    seconds(text).filter(is_positive).ok_or_else(|| "expected a positive time, such as 90, 90s or 2h".to_owned())
 }
 
 fn alpha(text: &str) -> Result<Alpha, String> {
+    let problem = || "expected auto or a positive number".to_owned();
     match text {
         "auto" => Ok(Alpha::Auto),
-        text => text.parse().map(Alpha::Fixed).map_err(|_| "expected auto or a positive number".to_owned()),
+        // what is not finite would be lost on its way through JSON
+        text => text.parse().ok().filter(|alpha: &f64| alpha.is_finite()).map(Alpha::Fixed).ok_or_else(problem),
     }
 }

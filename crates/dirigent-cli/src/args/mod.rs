@@ -5,7 +5,7 @@ mod cut;
 mod draws;
 mod engine;
 mod fit;
-mod method;
+mod help;
 mod predict;
 mod report;
 mod reproduce;
@@ -21,12 +21,11 @@ use dirigent::internals::io::Selection;
 use dirigent::{Header, RunFolder};
 
 pub(crate) use self::checkpoints::CheckpointArgs;
-use self::checkpoints::seconds;
 pub(crate) use self::cut::CutArgs;
 pub(crate) use self::draws::DrawsArgs;
 pub(crate) use self::engine::EngineArgs;
 pub(crate) use self::fit::FitArgs;
-pub(crate) use self::method::MethodArgs;
+pub(crate) use self::help::HelpArgs;
 pub(crate) use self::predict::{PredictArgs, PredictOutputArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::reproduce::ReproduceArgs;
@@ -38,7 +37,13 @@ use crate::console::{Console, Talk};
 
 /// Clusters rows without being told the number of clusters: Dirichlet-process mixture models.
 #[derive(Debug, Parser)]
-#[command(name = "dirigent", version, arg_required_else_help = true, max_term_width = 120)]
+#[command(
+    name = "dirigent",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 120
+)]
 #[command(after_help = "Examples:
   dirigent demo                                   make data, fit them, write a report
   dirigent fit measurements.csv                   into runs/measurements-1, with a report to look at
@@ -59,7 +64,7 @@ const SHORT_HELP: [&str; 16] = [
     "data",
     "family",
     "covariance",
-    "sigma",
+    "prior",
     "alpha",
     "columns",
     "exclude",
@@ -109,6 +114,7 @@ pub(crate) enum Command {
     Reproduce(Box<ReproduceArgs>),
     Info(InfoArgs),
     Demo(DemoArgs),
+    Help(HelpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -227,8 +233,8 @@ impl SelectionArgs {
             columns: self.columns.clone(),
             exclude: self.exclude.clone(),
             label_column: self.label_column.clone(),
-            text_columns: Vec::new(),
             header: self.header.library(),
+            ..Selection::default()
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::console::{Console, Talk};
 /// Label rows with the model of a run, rows of the fit or new ones.
 ///
 /// Columns are found by name where the model and the data have names, in any order, and else by number. The label is the most probable
-/// of the clusters there are, as in labels.npy; certainty is its probability among them. Rows are counted from 0.
+/// of the clusters there are, as in labels.npy; certainty is its probability, p_new that of no known cluster. Rows are counted from 0.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dirigent predict runs/points-1 more.npy > labels.csv\n  dirigent predict runs/points-1 more.npy --proba --out probabilities.npy"
@@ -50,7 +50,7 @@ pub(crate) struct PredictOutputArgs {
     /// cluster and last the new one; with --log-density doubles) [default: a table to standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Add p_new, the probability of a cluster not seen before, and p_0, p_1, …, those of the clusters; they sum to 1
+    /// Add p_0, p_1, …, the probabilities of the clusters; with p_new, that of no known cluster, they sum to 1
     #[arg(long)]
     pub(crate) proba: bool,
     /// Add log_density, the log posterior predictive density of each row, and say its mean

@@ -19,7 +19,7 @@ use crate::reproduce::METHODS;
 #[command(after_help = "Examples:
   dirigent reproduce --quick --out figures
   dirigent reproduce --dataset imagenet --rows 200000 --seeds 3 --out figures
-  dirigent reproduce --dataset points.csv --label-column class --out figures -- --covariance isotropic --sigma 1")]
+  dirigent reproduce --dataset points.csv --label-column class --out figures -- --covariance isotropic --prior sigma=1")]
 pub(crate) struct ReproduceArgs {
     /// The folder for page, tables and runs
     #[arg(long, value_name = "DIR")]
@@ -57,7 +57,7 @@ pub(crate) struct ReproduceArgs {
     /// Say nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Options of fit for every run, after `--`: the model of DATA, such as --sigma 8 --sigma0 8 [default: alpha 1; a made set has the paper's priors]
+    /// Options of fit for every run, after `--`: the model of DATA, such as --prior sigma=8,sigma0=8 [default: alpha 1; a made set has the paper's priors]
     #[arg(last = true, value_name = "FIT OPTIONS")]
     pub(crate) fit_options: Vec<String>,
 }

@@ -7,6 +7,7 @@ use super::card::{Bar, Card, Link};
 use super::colours::colour;
 use super::features::{Feature, Features, Kind, column_name, level_name, words_of};
 use super::groups::Groups;
+use super::names::Names;
 use super::sample::Sample;
 use super::words::{counted, number, percent, rough};
 
@@ -18,19 +19,27 @@ const MOST_BARS: usize = 8;
 const MOST_CELLS: usize = 6;
 /// Components that are named on a card.
 const MOST_COMPONENTS: usize = 12;
+/// Features that tell of a cluster in a line.
+const MOST_MARKS: usize = 4;
 /// Words of an example document.
 const MOST_WORDS: usize = 8;
 
 /// The cards of the largest clusters of the run.
-pub(crate) fn cards(groups: &Groups, features: &Features, shown: &Features, sample: Option<&Sample>) -> Vec<Card> {
+pub(crate) fn cards(
+    groups: &Groups,
+    features: &Features,
+    shown: &Features,
+    sample: Option<&Sample>,
+    names: &Names,
+) -> Vec<Card> {
     let n_cards = groups.n_clusters().min(MOST_CARDS);
     let clusters: Vec<usize> = (0..groups.n_clusters()).collect();
     let points = features.points();
     let card = |cluster: usize| {
         let links = nearest(&points, &clusters, cluster);
         let id = |other: usize| (other < n_cards).then(|| format!("cluster-{other}"));
-        let links = links.into_iter().map(|other| Link { text: other.to_string(), id: id(other) }).collect();
-        let mut card = card(groups, shown, sample, cluster, links);
+        let links = links.into_iter().map(|other| Link { text: names.short(other), id: id(other) }).collect();
+        let mut card = card(groups, shown, sample, cluster, links, names);
         (card.id, card.colour) = (Some(format!("cluster-{cluster}")), Some(colour(cluster)));
         card
     };
@@ -42,26 +51,33 @@ pub(crate) fn cards_of_other_cuts(groups: &Groups, shown: &Features, sample: Opt
     let n_cards = groups.n_clusters().min(MOST_CARDS);
     let others =
         groups.cut_nodes().into_iter().map(|place| groups.nodes[place].group).filter(|group| *group >= n_cards);
-    others.map(|group| card(groups, shown, sample, group, Vec::new())).collect()
+    others.map(|group| card(groups, shown, sample, group, Vec::new(), &Names::default())).collect()
 }
 
-fn card(groups: &Groups, shown: &Features, sample: Option<&Sample>, group: usize, links: Vec<Link>) -> Card {
+fn card(
+    groups: &Groups,
+    shown: &Features,
+    sample: Option<&Sample>,
+    group: usize,
+    links: Vec<Link>,
+    names: &Names,
+) -> Card {
     let (fitted, members) = (&groups.fitted, &groups.members[group]);
     let mut size = format!("{} ({})", counted(groups.rows(group), "row"), percent(shown.weights[group]));
     if members.len() > 1 {
         size = format!("{size}, {}", components(members));
     }
-    let mut card = Card::new(format!("Cluster {group}"), size);
+    let mut card = Card::new(names.title(group), size);
     card.group = Some(group);
-    let heading = if is_text(fitted) { "Telling words" } else { "What sets it apart" };
+    let heading = if is_text(fitted) { "Distinctive words" } else { "What sets it apart" };
     card.bars(heading, bars(fitted, shown, group));
     if groups.most_clusters() > 1 && links.is_empty() {
-        card.room_for_links("Nearest");
+        card.room_for_links("Nearest clusters");
     } else {
-        card.links("Nearest", links);
+        card.links("Nearest clusters", links);
     }
     if let Some(sample) = sample {
-        let rows = sample.typical(members);
+        let rows = sample.typical(groups, group);
         let line = |&ix: &usize| format!("row {}: {}", sample.numbers[ix], example(fitted, sample.as_read.row(ix)));
         card.lines("Typical rows", rows.iter().take(3).map(line).collect());
     }
@@ -139,7 +155,7 @@ fn telling_words(fitted: &FittedModel, shown: &Features, cluster: usize) -> Vec<
     order.iter().map(word).collect()
 }
 
-/// Where nothing tells a cluster from others, for there is but one.
+/// The words of the only cluster.
 fn frequent_words(fitted: &FittedModel, cluster: usize) -> Vec<(String, f64, String, f64)> {
     let (mut entries, total) = words_of(&fitted.components[cluster], fitted.model.n_columns());
     entries.sort_by_key(|(word, count)| (-count, *word));
@@ -149,6 +165,27 @@ fn frequent_words(fitted: &FittedModel, cluster: usize) -> Vec<(String, f64, Str
         (column_name(fitted, *word as usize), *count as f64 / total, "1".to_owned(), *count as f64 / largest)
     };
     entries.iter().map(word).collect()
+}
+
+/// What sets a group apart, in a line: its most telling words, or the columns in which it stands apart most.
+pub(crate) fn mark(fitted: &FittedModel, shown: &Features, group: usize) -> String {
+    if is_text(fitted) {
+        return words_of_group(fitted, shown, group).join(", ");
+    }
+    let values = &shown.values[group];
+    let score = |ix: usize| shown.features[ix].distinction(values[ix]);
+    let mut order: Vec<usize> = (0..values.len()).filter(|&ix| score(ix).abs() > 0.3).collect();
+    order.sort_by(|&a, &b| score(b).abs().total_cmp(&score(a).abs()).then(a.cmp(&b)));
+    let text = |&ix: &usize| {
+        let (feature, value) = (&shown.features[ix], values[ix]);
+        match feature.kind {
+            Kind::Ones | Kind::Level(_) | Kind::Word => format!("{} {}", feature.name, percent(value)),
+            Kind::Number | Kind::Count => {
+                format!("{} {}", if score(ix) > 0.0 { "high" } else { "low" }, feature.name)
+            }
+        }
+    };
+    order.iter().take(MOST_MARKS).map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// The most telling words of a group in a line; empty where there are no words.

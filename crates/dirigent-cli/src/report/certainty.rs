@@ -16,6 +16,8 @@ use crate::console::grouped;
 const N_BARS: usize = 20;
 /// Rows that are listed.
 const MOST_LISTED: usize = 12;
+/// Rows of each cluster that are kept.
+const MOST_EXAMPLES: usize = 30;
 /// Below this a label is doubtful.
 const DOUBTFUL: f64 = 0.9;
 
@@ -25,6 +27,10 @@ pub(crate) struct Labels {
     pub(crate) n_rows: u64,
     /// Rows by cluster.
     pub(crate) sizes: BTreeMap<u32, u64>,
+    /// Sums of certainties by cluster.
+    sums: BTreeMap<u32, f64>,
+    /// Some rows of each cluster, the first ones.
+    pub(crate) examples: BTreeMap<u32, Vec<usize>>,
     bars: [u64; N_BARS],
     n_doubtful: u64,
     /// (certainty, row, label) of the least certain rows, the least first.
@@ -49,6 +55,11 @@ impl Labels {
     fn take(&mut self, row: u64, label: u32, certainty: f64) {
         self.n_rows += 1;
         *self.sizes.entry(label).or_default() += 1;
+        *self.sums.entry(label).or_default() += certainty;
+        let examples = self.examples.entry(label).or_default();
+        if examples.len() < MOST_EXAMPLES {
+            examples.push(row as usize);
+        }
         let bar = (certainty.clamp(0.0, 1.0) * N_BARS as f64) as usize;
         self.bars[bar.min(N_BARS - 1)] += 1;
         self.n_doubtful += u64::from(certainty < DOUBTFUL);
@@ -58,6 +69,27 @@ impl Labels {
             self.least.insert(place, (certainty, row, label));
             self.least.truncate(MOST_LISTED);
         }
+    }
+
+    /// The rows of a cluster.
+    pub(crate) fn size(&self, cluster: usize) -> u64 {
+        u32::try_from(cluster).ok().and_then(|label| self.sizes.get(&label)).copied().unwrap_or(0)
+    }
+
+    /// The mean certainty of the rows of a cluster.
+    pub(crate) fn certainty_of(&self, cluster: usize) -> Option<f64> {
+        let label = u32::try_from(cluster).ok()?;
+        Some(self.sums.get(&label)? / *self.sizes.get(&label)? as f64)
+    }
+
+    /// The mean certainty of all rows.
+    pub(crate) fn mean(&self) -> f64 {
+        self.sums.values().sum::<f64>() / self.n_rows as f64
+    }
+
+    /// How many rows are doubtful, in words.
+    pub(crate) fn doubtful(&self) -> String {
+        format!("{} of the rows below 90 %", percent(self.n_doubtful as f64 / self.n_rows as f64))
     }
 
     /// What is worth a sentence.

@@ -6,19 +6,28 @@ use super::cards::nearest;
 use super::colours::colour;
 use super::features::Features;
 use super::groups::Groups;
+use super::names::Names;
 use super::one::OPEN_CARDS;
 use super::page::Slider;
+use super::sample::Sample;
 
 /// Clusters whose branches in the tree have a colour of their own.
 const MOST_COLOURS: usize = 300;
 
-/// The slider; nothing where there is nothing to cut. `words` are the telling words of each group, for documents.
-pub(crate) fn slider(groups: &Groups, features: &Features, words: &[String]) -> Option<Slider> {
+/// The slider; nothing where there is nothing to cut. `marks` tell in a line what sets each group apart.
+pub(crate) fn slider(
+    groups: &Groups,
+    features: &Features,
+    marks: &[String],
+    names: &Names,
+    sample: Option<&Sample>,
+) -> Option<Slider> {
     let most = groups.most_clusters();
-    (most > 1).then(|| Slider { n_clusters: groups.n_clusters(), most, data: data(groups, features, words) })
+    let data = || data(groups, features, marks, names, sample);
+    (most > 1).then(|| Slider { n_clusters: groups.n_clusters(), most, data: data() })
 }
 
-fn data(groups: &Groups, features: &Features, words: &[String]) -> Value {
+fn data(groups: &Groups, features: &Features, marks: &[String], names: &Names, sample: Option<&Sample>) -> Value {
     let (nodes, most) = (&groups.nodes, groups.most_clusters());
     let n_colours = groups.n_clusters().min(MOST_COLOURS).max(most);
     let mut data = json!({
@@ -35,13 +44,12 @@ fn data(groups: &Groups, features: &Features, words: &[String]) -> Value {
         "cuts": (1..=most).map(|k| groups.cut_into(k)).collect::<Vec<_>>(),
         "nearest": nearest_of_cuts(groups, features),
     });
-    if !words.is_empty() {
-        let of_nodes: serde_json::Map<String, Value> = groups
-            .cut_nodes()
-            .into_iter()
-            .map(|place| (place.to_string(), words[nodes[place].group].clone().into()))
-            .collect();
-        data["words"] = of_nodes.into();
+    let mark = |place: usize| (place.to_string(), Value::from(marks[nodes[place].group].as_str()));
+    data["marks"] = Value::Object(groups.cut_nodes().into_iter().map(mark).collect());
+    data["names"] = json!(names.list());
+    if let Some(sample) = sample {
+        let certainty = |mean: Option<f64>| mean.map(|mean| (10.0 * mean).round() / 10.0);
+        data["certainty"] = sample.certainty_of_nodes(groups).into_iter().map(certainty).collect();
     }
     data
 }
@@ -66,7 +74,8 @@ mod tests {
     #[test]
     fn the_script_gets_every_cut_with_its_nearest_clusters() {
         let groups = groups_of(&run_of_heaps(7, Clusters::Number(3)));
-        let slider = slider(&groups, &Features::of(&groups), &[]).unwrap();
+        let marks = vec![String::new(); groups.fitted.components.len()];
+        let slider = slider(&groups, &Features::of(&groups), &marks, &Names::default(), None).unwrap();
         assert_eq!((slider.n_clusters, slider.most), (3, groups.n_components()));
         let list = |name: &str| slider.data[name].as_array().unwrap().clone();
         for (cut, nearest) in list("cuts").iter().zip(list("nearest")) {

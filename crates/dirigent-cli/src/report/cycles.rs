@@ -44,7 +44,7 @@ const DRAWN: [(&str, &str, &str); 5] = [
         "Distance to the truth (VI, nats)",
         "Variation of information between the state and the true labels: 0 is perfect.",
     ),
-    ("alpha", "Concentration (α)", "Learnt as the chain runs: larger means more clusters."),
+    ("alpha", "Concentration (α)", "Learned as the chain runs: larger means more clusters."),
     ("moved", "Rows that moved", "Rows that changed their cluster in the cycle."),
 ];
 

@@ -1,10 +1,10 @@
 //! The tree over the components, drawn from left to right: branches join where the clusters at their ends are merged.
 
-use serde_json::{Value, json};
+use std::fmt::Write as _;
 
-use super::groups::{Groups, Node};
-use super::html::Table;
-use super::plot::{Plot, plain};
+use super::drawing::Drawing;
+use super::groups::Groups;
+use super::html::{Table, escaped};
 use super::words::{counted, number, percent};
 use crate::console::grouped;
 
@@ -16,51 +16,81 @@ const MOST_SUPPORTS: usize = 40;
 const MOST_WORDS: usize = 3;
 
 /// The tree; nothing where there is none. `words` are the telling words of each group, for documents.
-pub(crate) fn plot(groups: &Groups, words: &[Vec<String>]) -> Option<Plot> {
-    let nodes = &groups.nodes;
+pub(crate) fn drawing(groups: &Groups, words: &[Vec<String>]) -> Option<Drawing> {
     let places = Places::of(groups)?;
     let n_ends = places.ends.len();
-    let mut data = vec![branches(nodes, &places), marks(groups, &places, words), layer(groups, &places)];
-    if groups.has_support && nodes.len() - n_ends <= MOST_SUPPORTS {
-        data.push(supports(nodes, &places));
-    }
     let k = groups.n_components() as u64;
-    let n_layer = nodes.iter().filter_map(|node| node.layer).max().map_or(1, |last| u64::from(last) + 1);
-    let alt = format!("Tree over {}, merged two by two.", counted(k, "component"));
-    let mut caption = "Branches join where two clusters are merged, further to the right the less they overlap. \
-        Diamonds mark the natural layer, the clusters that are chosen when no number is given."
+    let n_layer = groups.nodes.iter().filter_map(|node| node.layer).max().map_or(1, |last| u64::from(last) + 1);
+    let mut caption = "Two branches join where two clusters merge: further right means less overlap. \
+        Diamonds mark the natural layer, the clusters chosen when you give no number."
         .to_owned();
     if groups.has_support {
-        caption.push_str(" The support of a merge is the posterior probability that its two sides are apart.");
+        caption.push_str(" The support of a merge is the posterior probability that its two sides are separate.");
     }
-    let is_cut_off = n_ends < groups.n_components();
-    if is_cut_off {
+    if n_ends < groups.n_components() {
         caption = format!("The last {} of {} merges. {caption}", n_ends - 1, grouped(k - 1));
     } else {
         caption = format!("The natural layer has {}. {caption}", counted(n_layer, "cluster"));
     }
-    let is_named = n_ends <= MOST_NAMED;
-    let height = 90 + if is_named { 19 * n_ends } else { (8 * n_ends).clamp(19 * MOST_NAMED, 1800) };
-    let names: Vec<String> = places.ends.iter().map(|&end| plain(&name(groups, end, words))).collect();
-    let ticks = if is_named {
-        json!({"tickvals": (0..n_ends).collect::<Vec<_>>(), "ticktext": names, "tickfont": {"size": 11}})
-    } else {
-        json!({"showticklabels": false})
-    };
-    let plot = Plot::new(
-        "Tree over the components",
-        alt,
-        data,
-        ["height: ln(n/σ)", if words.is_empty() { "component" } else { "" }],
-    )
-    .caption(caption)
-    .table(table(groups))
-    .other_cuts("tree", Value::Null)
-    .wide(height as u32);
-    let margin = 0.03 * (places.last - places.first);
-    let range = [places.first - margin / 3.0, places.last + margin];
-    let plot = plot.layout(json!({"yaxis": ticks, "xaxis": {"range": range, "zeroline": false}, "hovermode": "closest", "meta": {"tall": true}}));
-    Some(plot.layout(json!({"yaxis": {"autorange": false, "range": [n_ends as f64 - 0.4, -0.6], "showgrid": false, "zeroline": false}})))
+    let alt = format!("Tree over {}, merged two by two.", counted(k, "component"));
+    let body = svg(groups, &places, words, &alt);
+    Some(Drawing::new("tree", "Tree over the components", body).caption(caption).table(table(groups)))
+}
+
+/// Names to the left, branches to the right; the page's script colours them and writes the clusters' numbers.
+fn svg(groups: &Groups, places: &Places, words: &[Vec<String>], alt: &str) -> String {
+    let (nodes, n_ends) = (&groups.nodes, places.ends.len());
+    let step = if n_ends <= MOST_NAMED { 19 } else { 8 };
+    let height = step * n_ends + 8;
+    let mut html = format!("<div class=\"dendrogram\" style=\"--step:{step}px\">");
+    if n_ends <= MOST_NAMED {
+        html.push_str("<ol aria-hidden=\"true\">");
+        places.ends.iter().for_each(|&end| {
+            let name = escaped(&name(groups, end, words));
+            let _ = write!(html, "<li title=\"{name}\">{name}</li>");
+        });
+        html.push_str("</ol>");
+    }
+    let _ = write!(html, "<svg role=\"img\" aria-label=\"{}\" height=\"{height}\">", escaped(alt));
+    let x = |place: usize| 92.0 * (places.x[place] - places.first) / (places.last - places.first).max(1e-9);
+    let y = |place: usize| step as f64 * (places.y[place] + 0.5);
+    for (place, node) in nodes.iter().enumerate() {
+        let (from_x, from_y) = (x(place), y(place));
+        let _ = write!(html, "<g data-node=\"{place}\" data-x=\"{from_x:.2}\" data-y=\"{from_y:.1}\">");
+        if let Some(parent) = node.parent {
+            let (to_x, to_y) = (x(parent), y(parent));
+            let _ = write!(
+                html,
+                "<line x1=\"{from_x:.2}%\" y1=\"{from_y:.1}\" x2=\"{to_x:.2}%\" y2=\"{from_y:.1}\"/>\
+                 <line x1=\"{to_x:.2}%\" y1=\"{from_y:.1}\" x2=\"{to_x:.2}%\" y2=\"{to_y:.1}\"/>"
+            );
+        }
+        let title = escaped(&told(groups, place, words));
+        let _ =
+            write!(html, "<circle cx=\"{from_x:.2}%\" cy=\"{from_y:.1}\" r=\"3\"><title>{title}</title></circle></g>");
+    }
+    for top in layer_tops(groups) {
+        // a nested drawing, for a diamond cannot have a place in per cent
+        let _ = write!(
+            html,
+            "<svg x=\"{:.2}%\" y=\"{:.1}\" overflow=\"visible\" class=\"layer\"><path d=\"M-6 0L0-6L6 0L0 6Z\"/></svg>",
+            x(top),
+            y(top)
+        );
+    }
+    if groups.has_support && nodes.len() - n_ends <= MOST_SUPPORTS {
+        for (place, support) in nodes.iter().enumerate().filter_map(|(place, node)| Some((place, node.support?))) {
+            let _ = write!(
+                html,
+                "<text class=\"support\" x=\"{:.2}%\" y=\"{:.1}\" dx=\"4\" dy=\"11\">{}</text>",
+                x(place),
+                y(place),
+                percent(support)
+            );
+        }
+    }
+    html.push_str("<g class=\"tops\"></g></svg></div>");
+    html
 }
 
 /// Where nodes are drawn.
@@ -102,38 +132,20 @@ impl Places {
     }
 }
 
-/// For each node the way to its parent, four points and a gap: the page's script gives each the colour of its cluster.
-fn branches(nodes: &[Node], places: &Places) -> Value {
-    let (mut x, mut y) = (Vec::new(), Vec::new());
-    for (place, node) in nodes.iter().enumerate() {
-        let (from_x, from_y) = (rounded(places.x[place]), rounded(places.y[place]));
-        let (to_x, to_y) = node.parent.map_or((from_x, from_y), |up| (rounded(places.x[up]), rounded(places.y[up])));
-        x.extend([Some(from_x), Some(to_x), Some(to_x), None]);
-        y.extend([Some(from_y), Some(from_y), Some(to_y), None]);
-    }
-    json!({"type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip", "line": {"color": "--soft", "width": 1.6}})
-}
-
-fn marks(groups: &Groups, places: &Places, words: &[Vec<String>]) -> Value {
-    let text = |place: usize| {
-        let node = &groups.nodes[place];
-        let rows = groups.rows(node.group);
-        let share = percent(rows as f64 / groups.n_rows() as f64);
-        let mut lines = vec![format!("{}: {} ({share})", members(groups, place), counted(rows, "row"))];
-        lines.extend(words.get(node.group).map(|words| plain(&words.join(", "))));
-        lines.extend(node.height.filter(|_| node.sides.is_some()).map(|height| format!("height {}", number(height))));
-        lines.extend(node.support.map(|support| format!("sides apart with {}", percent(support))));
-        lines.join("<br>")
-    };
-    let of = |numbers: &[f64]| numbers.iter().map(|x| rounded(*x)).collect::<Vec<_>>();
-    json!({
-        "type": "scatter", "mode": "markers", "x": of(&places.x), "y": of(&places.y), "marker": {"color": "--soft", "size": 5},
-        "text": (0..groups.nodes.len()).map(text).collect::<Vec<_>>(), "hovertemplate": "%{text}<extra></extra>",
-    })
+/// A node in words.
+fn told(groups: &Groups, place: usize, words: &[Vec<String>]) -> String {
+    let node = &groups.nodes[place];
+    let rows = groups.rows(node.group);
+    let share = percent(rows as f64 / groups.n_rows() as f64);
+    let mut lines = vec![format!("{}: {} ({share})", members(groups, place), counted(rows, "row"))];
+    lines.extend(words.get(node.group).map(|words| words.join(", ")));
+    lines.extend(node.height.filter(|_| node.sides.is_some()).map(|height| format!("height {}", number(height))));
+    lines.extend(node.support.map(|support| format!("sides separate with probability {}", percent(support))));
+    lines.join("\n")
 }
 
 /// The largest node of each cluster of the natural layer.
-fn layer(groups: &Groups, places: &Places) -> Value {
+fn layer_tops(groups: &Groups) -> Vec<usize> {
     let nodes = &groups.nodes;
     let mut tops: Vec<(u32, usize)> = Vec::new();
     for (place, node) in nodes.iter().enumerate() {
@@ -146,20 +158,7 @@ fn layer(groups: &Groups, places: &Places) -> Value {
             _ => {}
         }
     }
-    json!({
-        "type": "scatter", "mode": "markers", "hoverinfo": "skip", "name": "natural layer",
-        "x": tops.iter().map(|(_, top)| rounded(places.x[*top])).collect::<Vec<_>>(), "y": tops.iter().map(|(_, top)| rounded(places.y[*top])).collect::<Vec<_>>(),
-        "marker": {"color": "--ink", "size": 10, "symbol": "diamond-open", "line": {"color": "--ink", "width": 1.6}},
-    })
-}
-
-fn supports(nodes: &[Node], places: &Places) -> Value {
-    let known = || nodes.iter().enumerate().filter_map(|(place, node)| Some((place, node.support?)));
-    json!({
-        "type": "scatter", "mode": "text", "hoverinfo": "skip", "textposition": "top right", "textfont": {"color": "--soft", "size": 10},
-        "x": known().map(|(place, _)| rounded(places.x[place])).collect::<Vec<_>>(), "y": known().map(|(place, _)| rounded(places.y[place])).collect::<Vec<_>>(),
-        "text": known().map(|(_, support)| percent(support)).collect::<Vec<_>>(),
-    })
+    tops.into_iter().map(|(_, top)| top).collect()
 }
 
 /// What a node holds.
@@ -206,10 +205,6 @@ fn table(groups: &Groups) -> Table {
     table.cut(100)
 }
 
-fn rounded(x: f64) -> f64 {
-    (x * 1e3).round() / 1e3
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,9 +214,9 @@ mod tests {
     #[test]
     fn every_node_has_its_branch_and_branches_do_not_cross() {
         let groups = groups_of(&run_of_heaps(8, Clusters::Auto));
-        let plot = plot(&groups, &[]).unwrap();
-        let (n, branches) = (groups.nodes.len(), &plot.data[0]);
-        assert_eq!(branches["x"].as_array().unwrap().len(), 4 * n);
+        let html = drawing(&groups, &[]).unwrap().html();
+        let n = groups.nodes.len();
+        assert_eq!((html.matches("<g data-node").count(), html.matches("<line").count()), (n, 2 * (n - 1)));
         let places = Places::of(&groups).unwrap();
         let mut ends = places.ends.clone();
         ends.sort_unstable();
@@ -233,10 +228,9 @@ mod tests {
             let flags: Vec<bool> = places.ends.iter().map(is_below).collect();
             assert!(flags.chunk_by(|a, b| a == b).filter(|run| run[0]).count() == 1);
         }
-        let names = plot.layout["yaxis"]["ticktext"].as_array().unwrap();
-        assert!(names.len() == groups.n_components() && names[0].as_str().unwrap().ends_with(" rows"), "{names:?}");
-        let n_layer = plot.data[2]["x"].as_array().unwrap().len();
-        assert!(plot.caption.starts_with(&format!("The natural layer has {}", counted(n_layer as u64, "cluster"))));
+        assert_eq!(html.matches(" rows</li>").count(), groups.n_components());
+        let n_layer = layer_tops(&groups).len();
+        assert!(html.contains(&format!("The natural layer has {}", counted(n_layer as u64, "cluster"))));
     }
 
     #[test]
@@ -244,12 +238,10 @@ mod tests {
         let mut groups = groups_of(&run_of_heaps(4, Clusters::Auto));
         let words: Vec<Vec<String>> =
             groups.members.iter().map(|_| ["<oil>", "gas", "opec", "bpd"].map(str::to_owned).to_vec()).collect();
-        let names = plot(&groups, &words).unwrap().layout["yaxis"]["ticktext"][0].to_string();
-        assert!(names.starts_with("\"&lt;oil&gt;, gas, opec: "), "{names}");
+        let html = drawing(&groups, &words).unwrap().html();
+        assert!(html.contains("&lt;oil&gt;, gas, opec: ") && !html.contains("<oil>"), "{html}");
         (groups.has_support, groups.nodes[0].support) = (true, Some(0.75));
-        let plot = plot(&groups, &[]).unwrap();
-        assert!(plot.data[1]["text"][0].as_str().unwrap().ends_with("sides apart with 75.0 %"));
-        assert_eq!(plot.data[3]["text"], json!(["75.0 %"]));
-        assert_eq!(plot.table.unwrap().rows[0].last().unwrap(), "75.0 %");
+        let html = drawing(&groups, &[]).unwrap().html();
+        assert!(html.contains("sides separate with probability 75.0 %") && html.contains(">75.0 %</text>"));
     }
 }

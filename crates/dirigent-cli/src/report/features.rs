@@ -58,7 +58,7 @@ impl Features {
     /// The features of all groups, in the columns that the model was fitted to. What all rows have in common, and which words are told of, does not depend on the groups.
     pub(crate) fn of(groups: &Groups) -> Self {
         let (fitted, total) = (&groups.fitted, groups.n_rows() as f64);
-        let weights = fitted.components.iter().map(|stats| stats.count as f64 / total).collect();
+        let weights = (0..fitted.components.len()).map(|group| groups.rows(group) as f64 / total).collect();
         let mut features = match &fitted.model {
             Model::Multinomial(_) => Self::of_words(fitted, weights, &groups.components),
             Model::Columns(_) => Self::of_columns(fitted, weights),
@@ -240,6 +240,11 @@ impl Features {
 impl Feature {
     fn new(name: String, kind: Kind, column: usize) -> Self {
         Self { name, kind, column, overall: 0.0, sd: 0.0 }
+    }
+
+    /// The column it is of.
+    pub(crate) fn column(&self) -> usize {
+        self.column
     }
 
     /// A value on a scale on which one is about a standard deviation.

@@ -28,6 +28,8 @@ pub(crate) struct Groups {
     pub(crate) nodes: Vec<Node>,
     /// Whether tree.json has draws' support.
     pub(crate) has_support: bool,
+    /// The rows of each group, where their statistics are those of a sample.
+    pub(crate) sizes: Option<Vec<u64>>,
 }
 
 /// A node of the tree.
@@ -69,6 +71,7 @@ impl Groups {
             components: Vec::new(),
             nodes: Vec::new(),
             has_support: tree.is_some_and(|tree| tree.support().is_some()),
+            sizes: None,
         };
         if let Some(tree) = tree.filter(|tree| tree.n_components() > 1) {
             groups.add_nodes(fitted, tree);
@@ -154,7 +157,7 @@ impl Groups {
 
     /// The rows of a group.
     pub(crate) fn rows(&self, group: usize) -> u64 {
-        self.fitted.components[group].count as u64
+        self.sizes.as_ref().map_or_else(|| self.fitted.components[group].count as u64, |sizes| sizes[group])
     }
 
     /// The most clusters that the page can be cut into; 1 without a tree.

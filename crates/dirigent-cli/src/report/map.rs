@@ -4,10 +4,11 @@ use dirigent::{Model, Row, Stats};
 use serde_json::{Value, json};
 
 use super::colours::colour;
+use super::drawing::Drawing;
 use super::features::{Features, Kind};
 use super::groups::Groups;
-use super::html::Table;
-use super::plot::{Plot, plain};
+use super::html::{Table, escaped};
+use super::names::Names;
 use super::projection::Plane;
 use super::sample::{Lineage, Sample};
 use super::words::{counted, number, percent};
@@ -15,12 +16,16 @@ use crate::console::grouped;
 
 /// Clusters with a colour in the legend; all others are one entry.
 pub(crate) const NAMED: usize = 24;
-/// Rows that are drawn, evenly chosen from the sample: a browser draws each as a shape of its own.
+/// Rows that are drawn, evenly chosen from the sample: more would cover one another.
 const MOST_POINTS: usize = 3000;
 /// Components with an ellipse.
 const MOST_ELLIPSES: usize = 300;
 /// An ellipse holds nine rows of ten.
 const RADIUS: f64 = 2.146;
+/// Clusters with a colour of their own.
+const MOST_COLOURS: usize = 3000;
+/// How far the spreads of two columns may differ to be drawn to one scale: beyond, the narrow one would be a line.
+const MOST_UNEQUAL: f64 = 8.0;
 
 /// Where rows and clusters lie on the map.
 struct Layout {
@@ -31,11 +36,19 @@ struct Layout {
     /// In the space of the model's columns, what a step along the map's axes is.
     directions: [Vec<f64>; 2],
     axes: [String; 2],
+    /// Whether a step is as long on both axes.
+    is_equal: bool,
     caption: String,
 }
 
 /// The map. Without a sample it shows the clusters alone. `words` are the telling words of each group, for documents.
-pub(crate) fn plot(groups: &Groups, features: &Features, sample: Option<&Sample>, words: &[String]) -> Plot {
+pub(crate) fn drawing(
+    groups: &Groups,
+    features: &Features,
+    sample: Option<&Sample>,
+    words: &[String],
+    names: &Names,
+) -> Drawing {
     let is_text = matches!(groups.fitted.model, Model::Multinomial(_));
     let is_plain = features.features.len() <= 2 && features.features.iter().all(|feature| feature.kind == Kind::Number);
     let layout = match () {
@@ -44,83 +57,68 @@ pub(crate) fn plot(groups: &Groups, features: &Features, sample: Option<&Sample>
         () => Layout::of_plane(groups, features, sample),
     };
     let k = groups.n_clusters();
-    let mut data = Vec::new();
-    let mut rows = Vec::new();
-    if is_text {
-        data.extend(bubbles(&layout, groups, features, words));
-    } else {
-        if let Some(sample) = sample {
-            rows = rows_of_traces(&layout, sample, k);
-            data.extend(rows.iter().map(|(cluster, rows)| points(&layout, sample, *cluster, rows)));
-        }
-        data.extend(ellipses(&layout, groups, features));
-        data.push(numbers(&layout, k));
-    }
-    let n_rows = sample.map_or(0, |sample| drawn(sample).count());
+    let rows: Vec<usize> = match sample {
+        Some(sample) if !is_text => drawn(sample).filter(|&ix| layout.rows[ix].iter().all(|x| x.is_finite())).collect(),
+        _ => Vec::new(),
+    };
     let what = |clusters: &str| {
-        if is_text { clusters.to_owned() } else { format!("{} rows in {clusters}", grouped(n_rows as u64)) }
+        if is_text { clusters.to_owned() } else { format!("{} rows in {clusters}", grouped(rows.len() as u64)) }
     };
     let alt =
         |clusters: &str| format!("Scatter plot of {}, {} against {}.", what(clusters), layout.axes[1], layout.axes[0]);
-    let title = if is_text { "Map of the clusters" } else { "Map of a sample of rows" };
-    let caption = if is_text {
-        format!(
-            "A bubble is a cluster, as large as its share of the rows; near ones use similar words. {}",
-            layout.caption
-        )
-    } else if k > NAMED {
-        format!(
-            "{} The {NAMED} largest clusters are in the legend: a click hides one, a double click shows it alone.",
-            layout.caption
-        )
+    let body = format!(
+        "<div class=\"legend\" role=\"group\" aria-label=\"Clusters shown\"></div>\
+         <div class=\"zoom\" role=\"group\" aria-label=\"Zoom\"><button type=\"button\" value=\"1\" aria-label=\"Zoom in\">+</button>\
+         <button type=\"button\" value=\"-1\" aria-label=\"Zoom out\">\u{2212}</button><button type=\"button\" value=\"0\">all</button></div>\
+         <canvas role=\"img\" aria-label=\"{}\"></canvas><div class=\"tip\" hidden></div>",
+        escaped(&alt(&counted(k as u64, "cluster")))
+    );
+    let first = if is_text {
+        "Each bubble is a cluster; its area grows with the number of documents. Clusters with similar words are close. "
     } else {
-        format!("{} A click on the legend hides a cluster, a double click shows it alone.", layout.caption)
+        ""
     };
-    let (x, y) = (layout.axes[0].clone(), layout.axes[1].clone());
-    let mut plot = Plot::new(title, alt(&counted(k as u64, "cluster")), data, [&x, &y])
-        .caption(caption)
-        .table(table(&layout, features, k))
-        .wide(560);
-    if groups.most_clusters() > 1 {
-        plot = plot.other_cuts("map", other_cuts(&layout, groups, features, sample, &rows, &alt("{}")));
-    }
-    let legend = json!({"itemsizing": "constant", "title": {"text": "cluster"}});
-    plot.layout(json!({"showlegend": !is_text && k > 1, "hovermode": "closest", "legend": legend}))
-}
-
-/// What the page's script draws the map of another cut from: where nodes are, how wide the
-/// components are, and which node each component and each row is in at the finest cut.
-fn other_cuts(
-    layout: &Layout,
-    groups: &Groups,
-    features: &Features,
-    sample: Option<&Sample>,
-    rows: &[(usize, Vec<usize>)],
-    alt: &str,
-) -> Value {
-    let lineage = Lineage::of(groups);
-    let mut centres = serde_json::Map::new();
-    for place in groups.cut_nodes() {
-        let centre = layout.centres[groups.nodes[place].group];
-        centres.insert(place.to_string(), centre.iter().map(|x| rounded(*x, 4)).collect());
-    }
-    let components = shapes(layout, groups, features).into_iter().enumerate().map(|(component, shape)| {
-        let centre = layout.centres[groups.components[component]];
-        let numbers: Vec<f64> = centre.iter().chain(&shape).map(|x| rounded(*x, 4)).collect();
-        json!([lineage.leaves[component], numbers])
+    let legend = if k > NAMED { format!("The legend lists the {NAMED} largest clusters. ") } else { String::new() };
+    let caption = format!(
+        "{first}{} {legend}Click a legend entry to hide a cluster, double-click to show it alone. Drag on the map to zoom in, double-click to zoom out.",
+        layout.caption
+    );
+    let title = if is_text { "Map of the clusters" } else { "Map of a sample of rows" };
+    let mut data = json!({
+        "is_text": is_text, "is_line": layout.directions[0].is_empty(), "equal": layout.is_equal, "axes": layout.axes,
+        "named": NAMED, "radius": RADIUS, "n_clusters": k, "alt": alt("{}"),
+        "colours": (0..k.max(groups.most_clusters()).min(MOST_COLOURS)).map(colour).collect::<Vec<_>>(),
+        "names": names.list(),
+        "centres": layout.centres[..k].iter().map(|centre| centre.map(|x| rounded(x, 4))).collect::<Vec<_>>(),
+        "rows": (0..k).map(|cluster| groups.rows(cluster)).collect::<Vec<_>>(),
+        "x": rows.iter().map(|&ix| rounded(layout.rows[ix][0], 5)).collect::<Vec<_>>(),
+        "y": rows.iter().map(|&ix| rounded(layout.rows[ix][1], 5)).collect::<Vec<_>>(),
+        "ellipses": ellipses(&layout, groups, features),
     });
-    let components: Vec<Value> = components.collect();
-    let of_traces = rows.iter().map(|(_, rows)| {
-        let sample = sample.expect("there are rows");
-        let leaves = rows.iter().map(|&ix| lineage.leaves[sample.components[ix] as usize]).collect::<Vec<_>>();
-        let certainties = rows.iter().map(|&ix| match sample.certainties[ix].as_slice() {
+    if is_text {
+        data["words"] = words[..k].iter().map(String::as_str).collect();
+    }
+    if let Some(sample) = sample {
+        let number_of = |number: &dyn Fn(usize) -> Value| rows.iter().map(|&ix| number(ix)).collect::<Value>();
+        data["row"] = number_of(&|ix| sample.numbers[ix].into());
+        data["cluster"] = number_of(&|ix| sample.predictions[ix].label.into());
+        data["certainty"] =
+            number_of(&|ix| ((100.0 * f64::from(sample.predictions[ix].certainty)).round() as u64).into());
+    }
+    if groups.most_clusters() > 1 {
+        let lineage = Lineage::of(groups);
+        let number_of = |number: &dyn Fn(&Sample, usize) -> Value| {
+            rows.iter().map(|&ix| number(sample.expect("there are rows"), ix)).collect::<Value>()
+        };
+        data["leaf"] = number_of(&|sample, ix| lineage.leaves[sample.components[ix] as usize].into());
+        data["certainties"] = number_of(&|sample, ix| match sample.certainties[ix].as_slice() {
             [] => json!(0),
             certainties => json!(certainties),
         });
-        json!([leaves, certainties.collect::<Vec<_>>()])
-    });
-    let rows: Vec<Value> = of_traces.collect();
-    json!({"alt": alt, "named": NAMED, "radius": RADIUS, "centres": centres, "components": components, "rows": rows})
+        let centre = |place: usize| json!(layout.centres[groups.nodes[place].group].map(|x| rounded(x, 4)));
+        data["nodes"] = groups.cut_nodes().into_iter().map(|place| (place.to_string(), centre(place))).collect();
+    }
+    Drawing::new("map", title, body).caption(caption).table(table(&layout, features, k, names)).data(data)
 }
 
 impl Layout {
@@ -142,16 +140,22 @@ impl Layout {
         });
         let name = |ix: usize| features.features[ix].name.clone();
         let centres = features.values.iter().map(|values| if is_plane { place(0, values) } else { [values[0], 0.5] });
+        let is_equal = is_plane && {
+            let sds = [features.features[0].sd, features.features[1].sd];
+            sds[0].max(sds[1]) <= MOST_UNEQUAL * sds[0].min(sds[1])
+        };
         Self {
             centres: centres.collect(),
             rows,
             directions: if is_plane { [vec![1.0, 0.0], vec![0.0, 1.0]] } else { [Vec::new(), Vec::new()] },
-            axes: if is_plane { [name(0), name(1)] } else { [name(0), "spread for the eye only".to_owned()] },
+            axes: if is_plane { [name(0), name(1)] } else { [name(0), "no meaning".to_owned()] },
+            is_equal,
             caption: if is_plane {
                 let whom = if groups.cut.is_of_single_components() { "cluster" } else { "component" };
-                format!("The two columns; ellipses hold nine rows of ten of their {whom}.")
+                let axes = if is_equal { "drawn to one scale" } else { "each on its own scale" };
+                format!("The two columns of the data, {axes}. An ellipse holds 90 % of the rows of a {whom}.")
             } else {
-                String::new()
+                "One column; the height only keeps dots apart.".to_owned()
             },
         }
     }
@@ -176,8 +180,9 @@ impl Layout {
             rows: rows.iter().map(|row| plane.place(row)).collect(),
             directions: [direction(&plane.axes[0]), direction(&plane.axes[1])],
             axes: [axis(0), axis(1)],
+            is_equal: true,
             caption: format!(
-                "The plane in which {whom} differ most; in brackets the share of what sets them apart. {} {}",
+                "The plane in which {whom} differ most; per cent give each axis's share of their differences. {} {}",
                 along(0),
                 along(1)
             ),
@@ -204,35 +209,6 @@ fn loadings(features: &Features, axis: &[f64]) -> String {
 fn drawn(sample: &Sample) -> impl Iterator<Item = usize> {
     let n_rows = sample.numbers.len();
     (0..n_rows).step_by(n_rows.div_ceil(MOST_POINTS).max(1))
-}
-
-/// The rows of each trace: of the largest clusters, and of all others. Those with a missing cell are left out.
-fn rows_of_traces(layout: &Layout, sample: &Sample, k: usize) -> Vec<(usize, Vec<usize>)> {
-    let mut of_trace: Vec<(usize, Vec<usize>)> = (0..=k.min(NAMED)).map(|trace| (trace, Vec::new())).collect();
-    for ix in drawn(sample) {
-        if layout.rows[ix].iter().all(|x| x.is_finite()) {
-            of_trace[(sample.predictions[ix].label as usize).min(NAMED.min(k))].1.push(ix);
-        }
-    }
-    of_trace.retain(|(_, rows)| !rows.is_empty());
-    of_trace
-}
-
-fn points(layout: &Layout, sample: &Sample, trace_ix: usize, rows: &[usize]) -> Value {
-    let is_rest = trace_ix == NAMED;
-    let cluster = |ix: usize| sample.predictions[ix].label;
-    let color: Value =
-        if is_rest { rows.iter().map(|&ix| colour(cluster(ix) as usize)).collect() } else { colour(trace_ix).into() };
-    let opacity = |ix: usize| rounded(0.25 + 0.6 * f64::from(sample.predictions[ix].certainty), 2);
-    json!({
-        "type": "scatter", "mode": "markers", "name": if is_rest { "others".to_owned() } else { trace_ix.to_string() },
-        "legendgroup": format!("c{trace_ix}"),
-        "x": rows.iter().map(|&ix| rounded(layout.rows[ix][0], 5)).collect::<Vec<_>>(),
-        "y": rows.iter().map(|&ix| rounded(layout.rows[ix][1], 5)).collect::<Vec<_>>(),
-        "customdata": rows.iter().map(|&ix| json!([sample.numbers[ix], cluster(ix), rounded(f64::from(sample.predictions[ix].certainty), 3)])).collect::<Vec<_>>(),
-        "marker": {"color": color, "size": 5, "opacity": rows.iter().map(|&ix| opacity(ix)).collect::<Vec<_>>()},
-        "hovertemplate": "row %{customdata[0]:,}, cluster %{customdata[1]}<br>certainty %{customdata[2]:.0%}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
-    })
 }
 
 /// How wide the largest components are on the map: the triangular factors of their covariances, which turn a circle into an ellipse. Empty if they have none.
@@ -266,71 +242,24 @@ fn shapes(layout: &Layout, groups: &Groups, features: &Features) -> Vec<[f64; 3]
     (0..chosen.len()).map(shape).collect()
 }
 
-/// The ellipses of the components, in the colours of their clusters.
+/// The ellipses of the components: their cluster, their node at the finest cut, centre and shape.
 fn ellipses(layout: &Layout, groups: &Groups, features: &Features) -> Vec<Value> {
-    let shapes = shapes(layout, groups, features);
-    let outline = |component: usize| {
-        let ([first, second, third], [x, y]) = (shapes[component], layout.centres[groups.components[component]]);
-        let at = move |step: usize| {
-            let angle = std::f64::consts::TAU * step as f64 / 36.0;
-            let (cos, sin) = (RADIUS * libm::cos(angle), RADIUS * libm::sin(angle));
-            [rounded(x + first * cos, 5), rounded(y + second * cos + third * sin, 5)]
-        };
-        (0..=36).map(at).map(Some).chain([None]).collect::<Vec<_>>()
+    let lineage = Lineage::of(groups);
+    let ellipse = |(component, shape): (usize, [f64; 3])| {
+        let [x, y] = layout.centres[groups.components[component]].map(|x| rounded(x, 4));
+        let [first, second, third] = shape.map(|x| rounded(x, 4));
+        json!([groups.cut.clusters()[component], lineage.leaves.get(component), x, y, first, second, third])
     };
-    let mut of_trace: Vec<Vec<Option<[f64; 2]>>> = vec![Vec::new(); NAMED + 1];
-    for component in 0..shapes.len() {
-        of_trace[(groups.cut.clusters()[component] as usize).min(NAMED)].extend(outline(component));
-    }
-    let trace = |(group, points): (usize, &Vec<Option<[f64; 2]>>)| {
-        // without the last gap
-        let points = points.split_last()?.1;
-        Some(json!({
-            "type": "scatter", "mode": "lines", "showlegend": false, "legendgroup": format!("c{group}"), "hoverinfo": "skip",
-            "x": points.iter().map(|point| point.map(|point| point[0])).collect::<Vec<_>>(),
-            "y": points.iter().map(|point| point.map(|point| point[1])).collect::<Vec<_>>(),
-            "line": {"color": if group < NAMED { colour(group) } else { "--soft".to_owned() }, "width": 1.4},
-        }))
-    };
-    of_trace.iter().enumerate().filter_map(trace).collect()
+    shapes(layout, groups, features).into_iter().enumerate().map(ellipse).collect()
 }
 
-/// The numbers of the largest clusters, at their centres.
-fn numbers(layout: &Layout, k: usize) -> Value {
-    let named = &layout.centres[..k.min(NAMED)];
-    json!({
-        "type": "scatter", "mode": "text", "showlegend": false, "hoverinfo": "skip",
-        "x": named.iter().map(|centre| rounded(centre[0], 5)).collect::<Vec<_>>(), "y": named.iter().map(|centre| rounded(centre[1], 5)).collect::<Vec<_>>(),
-        "text": (0..named.len()).map(|cluster| format!("<b>{cluster}</b>")).collect::<Vec<_>>(),
-        "textfont": {"color": "--ink", "size": 13, "shadow": "auto"},
-    })
-}
-
-/// Clusters of documents.
-fn bubbles(layout: &Layout, groups: &Groups, features: &Features, words: &[String]) -> Vec<Value> {
-    let k = groups.n_clusters();
-    let (centres, weights) = (&layout.centres[..k], &features.weights[..k]);
-    let largest = weights.iter().copied().fold(0.0, f64::max);
-    let size = |weight: &f64| rounded(8.0 + 40.0 * (weight / largest).sqrt(), 1);
-    let text = |cluster: usize| plain(words.get(cluster).map_or("", String::as_str));
-    vec![json!({
-        "type": "scatter", "mode": "markers+text", "name": "clusters",
-        "x": centres.iter().map(|centre| rounded(centre[0], 5)).collect::<Vec<_>>(), "y": centres.iter().map(|centre| rounded(centre[1], 5)).collect::<Vec<_>>(),
-        "text": (0..k).map(|cluster| if cluster < NAMED { cluster.to_string() } else { String::new() }).collect::<Vec<_>>(),
-        "textfont": {"color": "--ink", "size": 11},
-        "customdata": (0..k).map(|cluster| json!([cluster, percent(weights[cluster]), text(cluster)])).collect::<Vec<_>>(),
-        "marker": {"color": (0..k).map(colour).collect::<Vec<_>>(), "size": weights.iter().map(size).collect::<Vec<_>>(), "opacity": 0.65},
-        "hovertemplate": "cluster %{customdata[0]}: %{customdata[1]} of the rows<br>%{customdata[2]}<extra></extra>",
-    })]
-}
-
-fn table(layout: &Layout, features: &Features, k: usize) -> Table {
+fn table(layout: &Layout, features: &Features, k: usize, names: &Names) -> Table {
     let mut table = Table::new(
         "Centres of the clusters on the map",
         &["cluster", "share of rows", &layout.axes[0], &layout.axes[1]],
     );
     for (cluster, (centre, weight)) in layout.centres.iter().zip(&features.weights).enumerate().take(k) {
-        table.row([cluster.to_string(), percent(*weight), number(centre[0]), number(centre[1])]);
+        table.row([names.short(cluster), percent(*weight), number(centre[0]), number(centre[1])]);
     }
     table.cut(200)
 }

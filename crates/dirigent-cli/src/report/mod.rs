@@ -1,30 +1,41 @@
 //! `dirigent report`: what a run has found, as a page to look at.
 //!
-//! `page.rs`, `plot.rs`, `card.rs`, `html.rs` and `colours.rs` know HTML and nothing of runs; other commands make their pages of them too. `run.rs` reads a
+//! `page.rs`, `plot.rs`, `drawing.rs`, `heat.rs`, `card.rs`, `html.rs` and `colours.rs` know HTML and nothing of runs; other commands make their pages of them too. `run.rs` reads a
 //! run folder, `groups.rs` sums components to clusters, `one.rs` and `compare.rs` lay out a page, the other files are its parts.
 
 pub(crate) mod card;
 mod cards;
 mod certainty;
+mod classes;
 pub(crate) mod colours;
 mod compare;
+mod contrasts;
 mod cuts;
 mod cycles;
 mod dendrogram;
+mod distributions;
+mod drawing;
 mod features;
 mod groups;
+mod heat;
 pub(crate) mod html;
 mod map;
+mod names;
 mod one;
+mod overview;
 pub(crate) mod page;
+mod pairs;
 pub(crate) mod plot;
 mod posterior;
+mod profiles;
 mod projection;
+mod reasons;
 mod run;
 mod sample;
 mod summary;
 pub(crate) mod words;
 mod workers;
+mod written;
 
 use std::path::{Path, PathBuf};
 
@@ -50,6 +61,17 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
     if out.is_dir() {
         let error = InputError::in_file(&out, "is a folder, expected a name for the page");
         return Err(error.hint("name a file, such as --out compared.html").into());
+    }
+    let for_one_run = [("--names", args.names.is_some()), ("--profiles", args.profiles.is_some())];
+    if let Some((option, _)) = for_one_run.iter().find(|(_, is_given)| *is_given && args.runs.len() > 1) {
+        let error = InputError::new(format!("{option} goes with one run, {} are given", args.runs.len()));
+        return Err(error.hint(format!("call dirigent report RUN {option} FILE for each run")).into());
+    }
+    if let (Some(names), [run]) = (&args.names, args.runs.as_slice()) {
+        one::take_names(run, names)?;
+    }
+    if let (Some(profiles), [run]) = (&args.profiles, args.runs.as_slice()) {
+        one::write_profiles(run, profiles)?;
     }
     match args.runs.as_slice() {
         [run] => one::page(Run::read(run)?)?.write(&out)?,

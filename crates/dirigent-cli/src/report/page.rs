@@ -12,13 +12,16 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use super::card::Card;
+use super::drawing::Drawing;
 use super::html::{Table, escaped, script_json};
 use super::plot::Plot;
 
 /// plotly.js: see `assets/README.md`.
 const PLOTLY: &[u8] = include_bytes!("../../assets/plotly-basic.min.js.gz");
 const STYLE: &str = include_str!("../../assets/page.css");
-const SCRIPT: &str = include_str!("../../assets/page.js");
+/// The last one starts the others.
+const SCRIPTS: [&str; 3] =
+    [include_str!("../../assets/map.js"), include_str!("../../assets/cuts.js"), include_str!("../../assets/page.js")];
 const WATCH: &str = include_str!("../../assets/watch.js");
 
 /// A page.
@@ -59,6 +62,7 @@ enum Block {
     Facts(Vec<Fact>),
     Table(Table),
     Plots(Vec<Plot>),
+    Drawing(Drawing),
     /// Cards, how many of them need not be opened, and those that the slider brings.
     Cards(Vec<Card>, usize, Vec<Card>),
     Notes(Vec<String>),
@@ -139,9 +143,13 @@ impl Page {
         }
         html.push_str("<a class=\"skip\" href=\"#content\">Skip to the content</a>");
         let n_plots = self.render_into(&mut html);
+        let has_script = n_plots > 0 || self.sections.iter().any(Section::needs_script);
         let _ = writeln!(html, "<footer><p>{}</p></footer>", escaped(&self.footer));
-        if n_plots > 0 || self.version.is_some() {
-            let _ = write!(html, "<script>{}</script>\n<script>{SCRIPT}</script>\n", plotly());
+        if has_script || self.version.is_some() {
+            let _ = writeln!(html, "<script>{}</script>", plotly());
+            SCRIPTS.iter().for_each(|script| {
+                let _ = writeln!(html, "<script>{script}</script>");
+            });
         }
         if self.version.is_some() {
             let _ = writeln!(html, "<script>{WATCH}</script>");
@@ -217,6 +225,11 @@ impl Section {
         self.push(Block::Plots(plots))
     }
 
+    /// A figure of our own.
+    pub(crate) fn drawing(&mut self, drawing: Drawing) -> &mut Self {
+        self.push(Block::Drawing(drawing))
+    }
+
     /// Cards, side by side where there is room; those after the first `shown` are to be opened, and `others` are hidden until the slider asks for them.
     pub(crate) fn cards(&mut self, cards: Vec<Card>, shown: usize, others: Vec<Card>) -> &mut Self {
         self.push(Block::Cards(cards, shown, others))
@@ -236,6 +249,10 @@ impl Section {
     /// Something to copy.
     pub(crate) fn code(&mut self, code: impl Into<String>) -> &mut Self {
         self.push(Block::Code(code.into()))
+    }
+
+    fn needs_script(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Drawing(drawing) if drawing.needs_script()))
     }
 
     fn push(&mut self, block: Block) -> &mut Self {
@@ -286,6 +303,7 @@ impl Block {
             Self::Facts(facts) => render_facts(facts, html),
             Self::Table(table) => table.render(html),
             Self::Plots(plots) => render_plots(plots, n_plots, html),
+            Self::Drawing(drawing) => drawing.render(html),
             Self::Cards(cards, shown, others) => render_cards(cards, *shown, others, html),
             Self::Notes(notes) => {
                 html.push_str("<ul class=\"notes\" role=\"note\">");
@@ -370,7 +388,8 @@ mod tests {
     fn the_library_is_the_one_we_say_it_is_and_can_stand_in_a_script() {
         let text = plotly();
         assert_eq!((text.len(), text.lines().nth(1)), (1_191_749, Some("* plotly.js (basic - minified) v4.1.1")));
-        assert!([&*text, SCRIPT, WATCH].iter().all(|script| !script.contains("</script") && !script.contains("<!--")));
+        let scripts = SCRIPTS.iter().copied().chain([&*text, WATCH]);
+        assert!(scripts.into_iter().all(|script| !script.contains("</script") && !script.contains("<!--")));
     }
 
     #[test]
@@ -391,7 +410,7 @@ mod tests {
         let html = page.render();
         assert!(!html.contains("alert(\"") && !html.contains("<script>alert"));
         // the data of the plot, the library, and ours
-        assert_eq!(html.matches("<script").count() - plotly().matches("<script").count(), 3);
+        assert_eq!(html.matches("<script").count() - plotly().matches("<script").count(), 2 + SCRIPTS.len());
         assert!(html.matches("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;").count() >= 16);
     }
 

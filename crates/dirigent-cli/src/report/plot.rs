@@ -21,8 +21,6 @@ pub(crate) struct Plot {
     pub(crate) layout: Value,
     /// Other values of the horizontal axis, one list a trace, to choose from.
     pub(crate) other_x: Option<OtherX>,
-    /// What the page's script needs to draw it for another cut of the tree, and what it is then called in the script.
-    pub(crate) other_cuts: Option<(&'static str, Value)>,
     /// The numbers.
     pub(crate) table: Option<Table>,
     /// Pixels.
@@ -53,7 +51,6 @@ impl Plot {
             data,
             layout: json!({"xaxis": axis(axes[0]), "yaxis": axis(axes[1]), "showlegend": false}),
             other_x: None,
-            other_cuts: None,
             table: None,
             height: 280,
             is_wide: false,
@@ -71,13 +68,6 @@ impl Plot {
     #[must_use]
     pub(crate) fn table(mut self, table: Table) -> Self {
         self.table = Some(table);
-        self
-    }
-
-    /// Redrawn by the page's script when the tree is cut.
-    #[must_use]
-    pub(crate) fn other_cuts(mut self, name: &'static str, data: Value) -> Self {
-        self.other_cuts = Some((name, data));
         self
     }
 
@@ -100,18 +90,13 @@ impl Plot {
         let mut layout = self.layout.clone();
         lay_over(&mut layout, json!({"height": self.height}));
         let other_x = self.other_x.as_ref().map(|other| json!({"title": other.title, "values": other.values}));
-        let mut json = json!({"data": self.data, "layout": layout, "other_x": other_x});
-        if let Some((_, data)) = &self.other_cuts {
-            json["other_cuts"] = data.clone();
-        }
-        json
+        json!({"data": self.data, "layout": layout, "other_x": other_x})
     }
 
     pub(super) fn render(&self, id: &str, html: &mut String) {
         let wide = if self.is_wide { " class=\"wide\"" } else { "" };
         let (title, alt) = (escaped(&self.title), escaped(&self.alt));
-        let cut = self.other_cuts.as_ref().map_or_else(String::new, |(name, _)| format!(" data-cut=\"{name}\""));
-        let _ = write!(html, "<figure{wide} data-plot=\"{id}\"{cut}><h3>{title}</h3>");
+        let _ = write!(html, "<figure{wide} data-plot=\"{id}\"><h3>{title}</h3>");
         let _ = write!(
             html,
             "<div class=\"plot\" role=\"img\" aria-label=\"{alt}\" style=\"--height:{}px\"></div>",

@@ -22,6 +22,8 @@ pub(crate) struct Sample {
     pub(crate) predictions: Vec<Prediction>,
     /// The most probable component of each.
     pub(crate) components: Vec<u32>,
+    /// The observed cells of each, or its words.
+    lengths: Vec<usize>,
     /// The certainty of each in other cuts, in per cent: that of the node at the finest cut, of its parent, and so on, until it is 100.
     pub(crate) certainties: Vec<Vec<u8>>,
 }
@@ -56,16 +58,75 @@ impl Sample {
             }
             Ok::<(), Error>(())
         })?;
-        Ok(Self { numbers: sample.numbers, as_read, fitted: rows, predictions, components, certainties })
+        let lengths = rows.rows().map(length).collect();
+        Ok(Self { numbers: sample.numbers, as_read, fitted: rows, predictions, components, lengths, certainties })
     }
 
-    /// The rows of some components, by their place in the sample, the most typical first.
-    pub(crate) fn typical(&self, members: &[u32]) -> Vec<usize> {
-        let mut rows: Vec<usize> =
-            (0..self.components.len()).filter(|&ix| members.binary_search(&self.components[ix]).is_ok()).collect();
-        let density = |ix: usize| self.predictions[ix].log_density;
-        rows.sort_by(|&a, &b| density(b).total_cmp(&density(a)).then(a.cmp(&b)));
+    /// Gives each row the label that was written for it.
+    pub(crate) fn relabel(&mut self, labels: impl Iterator<Item = u32>) {
+        for (ix, label) in labels.enumerate() {
+            (self.predictions[ix].label, self.components[ix]) = (label, label);
+        }
+    }
+
+    /// The rows of a cluster of the run, or of another group of components, by their place in the sample, the most typical first: those that fit best
+    /// per observed cell or per word. Rows with fewer cells or words than the median are left out, for a few cells fit better than many by chance.
+    pub(crate) fn typical(&self, groups: &Groups, group: usize) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.components.len()).filter(|&ix| self.is_in(groups, group, ix)).collect();
+        let mut lengths: Vec<usize> = rows.iter().map(|&ix| self.lengths[ix]).collect();
+        lengths.sort_unstable();
+        let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
+        rows.retain(|&ix| self.lengths[ix] >= median);
+        rows.sort_by(|&a, &b| self.fit(b).total_cmp(&self.fit(a)).then(a.cmp(&b)));
         rows
+    }
+
+    /// All rows, those that fit worst first. The mean of many cells strays less by chance than that of few: distances from the mean of all rows are weighed
+    /// by the square root of the number of cells.
+    pub(crate) fn strangest(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.components.len()).filter(|&ix| self.lengths[ix] > 0).collect();
+        let n_cells: usize = self.lengths.iter().sum();
+        let mean = rows.iter().map(|&ix| self.predictions[ix].log_density).sum::<f64>() / n_cells.max(1) as f64;
+        let fit = |ix: usize| (self.fit(ix) - mean) * (self.lengths[ix] as f64).sqrt();
+        rows.sort_by(|&a, &b| fit(a).total_cmp(&fit(b)).then(a.cmp(&b)));
+        rows
+    }
+
+    fn is_in(&self, groups: &Groups, group: usize, ix: usize) -> bool {
+        if group < groups.n_clusters() {
+            self.predictions[ix].label as usize == group
+        } else {
+            groups.members[group].binary_search(&self.components[ix]).is_ok()
+        }
+    }
+
+    /// The log-density of a row per observed cell or per word.
+    fn fit(&self, ix: usize) -> f64 {
+        self.predictions[ix].log_density / self.lengths[ix].max(1) as f64
+    }
+
+    /// The mean certainty of the sampled rows of each node, in per cent; nothing where there are none.
+    pub(crate) fn certainty_of_nodes(&self, groups: &Groups) -> Vec<Option<f64>> {
+        let lineage = Lineage::of(groups);
+        let mut sums = vec![(0.0, 0u32); groups.nodes.len()];
+        for (component, certainties) in self.components.iter().zip(&self.certainties) {
+            let line =
+                std::iter::successors(Some(lineage.leaves[*component as usize]), |&place| groups.nodes[place].parent);
+            for (steps, place) in line.enumerate() {
+                sums[place].0 += f64::from(certainties.get(steps).copied().unwrap_or(100));
+                sums[place].1 += 1;
+            }
+        }
+        sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / f64::from(n))).collect()
+    }
+}
+
+/// The observed cells of a row, or its words.
+fn length(row: Row<'_>) -> usize {
+    match row {
+        Row::F32(cells) => cells.iter().filter(|cell| !cell.is_nan()).count(),
+        Row::F64(cells) => cells.iter().filter(|cell| !cell.is_nan()).count(),
+        Row::Counts(row) => row.total() as usize,
     }
 }
 
@@ -125,7 +186,7 @@ mod tests {
     fn a_row_is_as_certain_in_every_cut_as_its_cluster_is_probable() {
         // an even row of numbers, in components that overlap
         let mut options = FitOptions::default();
-        (options.model.covariance, options.model.noise_sd) = (Some(Covariance::Fixed), Some(1.0));
+        (options.model.covariance, options.model.sigma) = (Some(Covariance::Isotropic), Some(1.0));
         let mut run = run_of((0..600).map(|ix| f64::from(ix) * 0.05).collect(), options);
         let (groups, fitted) = (groups_of(&run), run.model.clone().unwrap());
         let sample = Sample::of(run.sample.take().unwrap(), &fitted, &groups).unwrap();

@@ -3,10 +3,11 @@
 use dirigent::internals::run_dir::FittedModel;
 use serde_json::Value;
 
+use super::certainty::Labels;
 use super::html::Table;
 use super::page::Fact;
 use super::run::Run;
-use super::words::{counted, float, number, seconds, text, whole};
+use super::words::{counted, float, number, percent, seconds, text, whole};
 use crate::console::{bytes, grouped};
 
 /// What was fitted, in a sentence or two.
@@ -20,10 +21,10 @@ pub(crate) fn sentence(run: &Run) -> String {
     let found = match (text(record, "/status"), whole(record, "/summary/k")) {
         (Some("finished"), Some(k)) => match run.clusters_of_components() {
             Some((n, k)) => format!("{} of {} found in", counted(n, "cluster"), counted(k, "component")),
-            None => format!("{} found in", counted(k, "cluster")),
+            None => format!("{} found in", counted(whole(record, "/summary/n_clusters").unwrap_or(k), "cluster")),
         },
-        (Some("failed"), _) => "A fit that failed, of".to_owned(),
-        _ => "A fit that goes on, of".to_owned(),
+        (Some("failed"), _) => "A failed fit of".to_owned(),
+        _ => "A running fit of".to_owned(),
     };
     let family = run.model.as_ref().map_or_else(
         || text(record, "/model/family").unwrap_or("?").replace('_', " "),
@@ -46,7 +47,7 @@ fn method(record: &Value) -> String {
 }
 
 /// The headline numbers.
-pub(crate) fn facts(run: &Run) -> Vec<Fact> {
+pub(crate) fn facts(run: &Run, labels: Option<&Labels>) -> Vec<Fact> {
     let record = &run.record;
     let last = |column: &str| run.trace.column(column).last().copied().filter(|value| value.is_finite());
     let summary = |name: &str| float(record, &format!("/summary/{name}"));
@@ -60,8 +61,15 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         if let [Some(low), Some(high)] = interval {
             notes.push(format!("{low} to {high} with 90 % probability"));
         }
-        let n = run.clusters_of_components().map_or(k as u64, |(n, _)| n);
-        facts.push(Fact::new("clusters", grouped(n), notes.join(", ")));
+        let n = summary("n_clusters").unwrap_or(k);
+        facts.push(Fact::new("clusters", grouped(n as u64), notes.join(", ")));
+    }
+    if let Some(labels) = labels {
+        let sizes = || labels.sizes.values().copied();
+        let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+        let range = if least == most { grouped(most) } else { format!("{}–{}", grouped(least), grouped(most)) };
+        facts.push(Fact::new("cluster sizes", range, "rows, smallest and largest"));
+        facts.push(Fact::new("mean certainty", percent(labels.mean()), labels.doubtful()));
     }
     let rows = whole(record, "/data/n_rows").map(grouped).unwrap_or_default();
     facts.push(Fact::new("rows", rows, counted(whole(record, "/data/n_columns").unwrap_or(0), "column")));
@@ -90,16 +98,16 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
     }
     if let Some(alpha) = summary("alpha").or_else(|| last("alpha")) {
         let is_learnt = text(record, "/options/model/alpha") == Some("auto");
-        facts.push(Fact::new("concentration α", number(alpha), if is_learnt { "learnt" } else { "given" }));
+        facts.push(Fact::new("concentration α", number(alpha), if is_learnt { "learned" } else { "given" }));
     }
     facts
 }
 
 fn ended(because: &str) -> String {
     match because {
-        "cycles" => "as many as were asked for",
-        "stationary" => "until it had settled",
-        "max_cycles" => "had not settled",
+        "cycles" => "as requested",
+        "stationary" => "then it had settled",
+        "max_cycles" => "it had not settled",
         "time_limit" => "until the time limit",
         other => other,
     }
@@ -114,13 +122,21 @@ pub(crate) fn warnings(run: &Run) -> Vec<String> {
     if let Some(error) = text(&run.record, "/error") {
         warnings.push(format!("the run failed: {error}"));
     }
-    let point = text(&run.record, "/options/run/point").unwrap_or("argmax");
-    if run.model.is_some() && run.clusters_of_components().is_none() && !["argmax", "last"].contains(&point) {
-        warnings.push(format!(
-            "labels.npy holds another partition (--point {point}); map and cards show the components of the model"
-        ));
-    }
     warnings
+}
+
+/// What to know of labels that are no groups of components.
+pub(crate) fn other_partition(record: &Value, is_shown: bool) -> String {
+    let point = text(record, "/options/run/point").unwrap_or("argmax");
+    if is_shown {
+        format!(
+            "The labels are those of --point {point}, not groups of components: the page describes their clusters by the sampled rows and has no tree."
+        )
+    } else {
+        format!(
+            "The labels are those of --point {point}. Without sampled rows (--sample-rows) the page shows the components of the model instead."
+        )
+    }
 }
 
 /// Settings as used, every prior resolved.

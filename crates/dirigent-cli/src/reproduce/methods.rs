@@ -29,7 +29,7 @@ pub(crate) const METHODS: [Method; 9] = [
     method("cgs", "CGS", "collapsed Gibbs sampling, exact, on one worker", None),
     method("slicemr", "SliceMR", "a slice sampler as map and reduce, exact", Some(Column::SliceMr)),
     Method {
-        options: &["--av-merges", "on"],
+        options: &["--method-option", "av_merges=on"],
         ..method(
             "av",
             "AV",
@@ -43,7 +43,7 @@ pub(crate) const METHODS: [Method; 9] = [
     method("async", "Async", "progressive consolidation, workers at their own pace", Some(Column::Ours)),
     Method {
         // by its defaults, but written out: finished runs from before it had them are not taken for these
-        options: &["--joins", "births", "--first-alpha", "shared"],
+        options: &["--method-option", "joins=births,first_alpha=shared"],
         ..method(
             "hung",
             "Hung",

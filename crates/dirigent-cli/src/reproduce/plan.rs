@@ -159,7 +159,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Box<FitArgs>> {
     let words: Vec<OsString> = ["dirigent".to_owned()].iter().chain(words).map(OsString::from).collect();
     let message = match Cli::try_parse_from(&words).map(|cli| cli.told(&words).command) {
         Ok(Command::Fit(args)) => {
-            args.options().check()?;
+            args.options()?.check()?;
             return Ok(args);
         }
         Ok(_) => "it is not a fit".to_owned(),
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_reproduce_sets_itself_is_refused() {
-        let args = asked("--dataset x.npy -- --sigma 8 --method prog");
+        let args = asked("--dataset x.npy -- --prior sigma=8 --method prog");
         let source = Source::of(&args).unwrap();
         let trial = Trial::new(&METHODS[1], 20, 0, Place::Cluster);
         let error = parse(&trial.command(&source, 5, Path::new("runs"))).unwrap_err();

@@ -32,7 +32,7 @@ impl Laboratory<'_> {
     pub(crate) fn read(&self, trials: &[Trial]) -> Result<Input> {
         let parsed = trials.iter().map(|trial| parse(&self.command(trial))).collect::<Result<Vec<_>>>()?;
         let args = parsed.first().expect("the reference is always run");
-        let (data, options) = (fit::open(&args.data_options(), self.console)?, args.options());
+        let (data, options) = (fit::open(&args.data_options(), self.console)?, args.options()?);
         Input::new(&data, &options, &mut Terminal::new(&args.output, &options, false))
     }
 
@@ -61,7 +61,7 @@ impl Laboratory<'_> {
     fn run(&self, trial: Trial, input: &Input) -> Result<(Run, bool)> {
         let args = parse(&self.command(&trial))?;
         let blind = (!trial.has_truth()).then(|| input.without_truth());
-        let options = args.options();
+        let options = args.options()?;
         let mut terminal = Terminal::new(&args.output, &options, false);
         let fit = Prepared::new(blind.as_ref().unwrap_or(input), &options, &mut terminal)?;
         let folder = self.folder.join(trial.name());

@@ -2,8 +2,8 @@
 
 use crate::place::Place;
 
-const FIT: &str = "fit made/data.npy --truth made/labels.npy --sigma 1 --sigma0 40 --cycles 12 --workers 4";
-const SIMULATED: &str = "--engine simulated --row-cost 1e-6";
+const FIT: &str = "fit made/data.npy --truth made/labels.npy --prior sigma=1,sigma0=40 --cycles 12 --workers 4";
+const SIMULATED: &str = "--engine simulated --engine-option row_cost=1e-6";
 
 /// 3002 rows of ten clusters far apart, which four workers cannot share evenly.
 fn place() -> Place {
@@ -16,7 +16,7 @@ fn place() -> Place {
 fn baselines_fit_on_many_workers_and_no_engine_changes_a_label() {
     let place = place();
     place.ok(&format!("{FIT} --method prog --out prog"));
-    for method in ["av", "av --av-merges on", "subc"] {
+    for method in ["av", "av --method-option av_merges=on", "subc"] {
         let name = method.replace(' ', "");
         let fit = format!("{FIT} --method {method} --start prog/labels.npy --draws 3");
         for (run, engine) in [("one", "--threads 1"), ("two", "--threads 2"), ("simulated", SIMULATED)] {
@@ -57,25 +57,34 @@ fn what_a_baseline_does_not_know_is_refused() {
     let place = place();
     for method in ["av", "subc"] {
         for option in [
-            "--consolidation pooled",
-            "--schedule async",
-            "--splits off",
-            "--joins by-id",
-            "--first-alpha shared",
-            "--sweeps-per-cycle 2",
-            "--draws 2 --draws-from fast",
+            "--method-option consolidation=pooled",
+            "--method-option schedule=async",
+            "--method-option splits=off",
+            "--method-option joins=by_id",
+            "--method-option first_alpha=shared",
+            "--method-option sweeps_per_cycle=2",
+            "--draws 2 --method-option draws_from=fast",
         ] {
             place.refused(&format!("{FIT} --method {method} {option}"), &[method, "hint: "]);
         }
     }
-    place.refused(&format!("{FIT} --method av {SIMULATED} --crash 1@3"), &["--crash", "--method av", "hint: "]);
-    place.refused(&format!("{FIT} --method subc --av-merges on"), &["--av-merges", "--method av"]);
-    place.refused("fit made/data.npy --method cgs --av-merges off", &["--av-merges", "--method av"]);
-    let place_to_go = ["--split-merge", "--method slicemr"];
-    for others in ["--method subc", "--method prog --draws 2", "--draws 2 --draws-from fast", ""] {
-        place.refused(&format!("{FIT} {others} --split-merge 1"), &place_to_go);
+    place.refused(
+        &format!("{FIT} --method av {SIMULATED} --engine-option crash=1@3"),
+        &["--engine-option crash", "--method av", "hint: "],
+    );
+    place.refused(
+        &format!("{FIT} --method subc --method-option av_merges=on"),
+        &["--method-option av_merges", "--method av"],
+    );
+    place.refused(
+        "fit made/data.npy --method cgs --method-option av_merges=off",
+        &["--method-option av_merges", "--method av"],
+    );
+    let place_to_go = ["--method-option split_merge", "--method slicemr"];
+    for others in ["--method subc", "--method prog --draws 2", "--draws 2 --method-option draws_from=fast", ""] {
+        place.refused(&format!("{FIT} {others} --method-option split_merge=1"), &place_to_go);
     }
-    place.refused("fit made/data.npy --method cgs --draws 2 --split-merge 0", &place_to_go);
-    place.ok(&format!("{FIT} --method subc {SIMULATED} --crash 1@3 --out crashed"));
+    place.refused("fit made/data.npy --method cgs --draws 2 --method-option split_merge=0", &place_to_go);
+    place.ok(&format!("{FIT} --method subc {SIMULATED} --engine-option crash=1@3 --out crashed"));
     assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
 }

@@ -11,8 +11,8 @@ const METHODS: [(&str, &str, &str); 5] = [
     ("hung", "hungarian", "sync"),
     ("async", "progressive", "async"),
 ];
-const FIT: &str = "fit made/data.npy --truth made/labels.npy --sigma 1 --sigma0 40 --cycles 8 --workers 4";
-const SIMULATED: &str = "--engine simulated --row-cost 1e-6";
+const FIT: &str = "fit made/data.npy --truth made/labels.npy --prior sigma=1,sigma0=40 --cycles 8 --workers 4";
+const SIMULATED: &str = "--engine simulated --engine-option row_cost=1e-6";
 
 /// 3002 rows of ten clusters far apart, which four workers cannot share evenly.
 fn place() -> Place {
@@ -39,6 +39,7 @@ fn every_method_fits_with_four_workers_and_says_what_it_did() {
         files.sort();
         let expected = [
             "certainty.npy",
+            "classes.csv",
             "components.npz",
             "labels.csv",
             "labels.npy",
@@ -104,7 +105,8 @@ fn the_number_of_threads_and_the_engine_change_no_label() {
     let place = place();
     for (method, _, schedule) in METHODS {
         if schedule == "sync" {
-            let engines = ["--threads 1", "--threads 2", "--engine simulated --straggler 1=9 --latency 0.5"];
+            let engines =
+                ["--threads 1", "--threads 2", "--engine simulated --engine-option straggler=1:9,latency=0.5"];
             for (run, engine) in ["one", "two", "simulated"].into_iter().zip(engines) {
                 place.ok(&format!("{FIT} --method {method} {engine} --out {method}-{run}"));
             }
@@ -124,7 +126,7 @@ fn the_number_of_threads_and_the_engine_change_no_label() {
 #[test]
 fn an_asynchronous_simulation_with_a_fixed_cost_replays() {
     let place = place();
-    let fit = format!("{FIT} --method async {SIMULATED} --straggler 2=5 --straggler 3=2 --cores 3");
+    let fit = format!("{FIT} --method async {SIMULATED} --engine-option straggler=2:5,straggler=3:2,cores=3");
     for run in ["a", "b"] {
         place.ok(&format!("{fit} --out {run}"));
     }
@@ -147,7 +149,7 @@ fn an_asynchronous_simulation_with_a_fixed_cost_replays() {
 fn a_crashed_worker_comes_back_and_no_row_is_missed() {
     let place = place();
     for (method, ..) in METHODS {
-        place.ok(&format!("{FIT} --method {method} {SIMULATED} --crash 1@3 --out {method}"));
+        place.ok(&format!("{FIT} --method {method} {SIMULATED} --engine-option crash=1@3 --out {method}"));
         assert_eq!(place.column(&format!("{method}/workers.csv"), "restarts"), ["0", "1", "0", "0"], "{method}");
         let summary = &place.json(&format!("{method}/run.json"))["summary"];
         assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
@@ -159,14 +161,15 @@ fn a_crashed_worker_comes_back_and_no_row_is_missed() {
 fn a_worker_that_sends_garbage_is_expelled_by_name_and_the_fit_goes_on() {
     let place = place();
     for (method, ..) in METHODS {
-        let ended = place.ok(&format!("{FIT} --method {method} {SIMULATED} --garbage 1@3 --out {method}"));
+        let ended =
+            place.ok(&format!("{FIT} --method {method} {SIMULATED} --engine-option garbage=1@3 --out {method}"));
         assert!(ended.stderr.contains("worker 1 is expelled: "), "{method}: {}", ended.stderr);
         assert_eq!(place.column(&format!("{method}/workers.csv"), "restarts"), ["0", "1", "0", "0"], "{method}");
         let summary = &place.json(&format!("{method}/run.json"))["summary"];
         assert!(summary["nmi_labels"].as_f64().unwrap() > 0.95, "{method}: {summary}");
     }
-    let refused = format!("{FIT} --method av {SIMULATED} --garbage 1@3");
-    place.refused(&refused, &["--garbage", "--method av", "hint: "]);
+    let refused = format!("{FIT} --method av {SIMULATED} --engine-option garbage=1@3");
+    place.refused(&refused, &["--engine-option garbage", "--method av", "hint: "]);
 }
 
 #[test]
@@ -174,11 +177,11 @@ fn everyone_waits_for_a_straggler_unless_the_schedule_is_asynchronous() {
     let place = place();
     for (run, options) in [
         ("sync", "--method prog"),
-        ("sync-slow", "--method prog --straggler 1=5"),
+        ("sync-slow", "--method prog --engine-option straggler=1:5"),
         ("async", "--method async"),
-        ("async-slow", "--method async --straggler 1=5"),
+        ("async-slow", "--method async --engine-option straggler=1:5"),
     ] {
-        place.ok(&format!("{FIT} --engine simulated --row-cost 1e-4 {options} --out {run}"));
+        place.ok(&format!("{FIT} --engine simulated --engine-option row_cost=1e-4 {options} --out {run}"));
     }
     let slower = |run: &str| virtual_seconds(&place, &format!("{run}-slow")) / virtual_seconds(&place, run);
     let (sync, asynchronous) = (slower("sync"), slower("async"));
@@ -191,8 +194,8 @@ fn everyone_waits_for_a_straggler_unless_the_schedule_is_asynchronous() {
 fn a_slow_network_takes_its_time_and_changes_no_label() {
     let place = place();
     place.ok(&format!("{FIT} --method prog {SIMULATED} --out usual"));
-    place.ok(&format!("{FIT} --method prog {SIMULATED} --latency 0.25 --out far"));
-    place.ok(&format!("{FIT} --method prog {SIMULATED} --bandwidth 1e4 --out narrow"));
+    place.ok(&format!("{FIT} --method prog {SIMULATED} --engine-option latency=0.25 --out far"));
+    place.ok(&format!("{FIT} --method prog {SIMULATED} --engine-option bandwidth=1e4 --out narrow"));
     // eight cycles there and back, after joining, which is as much twice
     assert!(virtual_seconds(&place, "far") > virtual_seconds(&place, "usual") + 8.0 * 0.5);
     let bytes: f64 = numbers(&place, "narrow/trace.csv", "bytes").iter().sum();
@@ -205,7 +208,9 @@ fn a_slow_network_takes_its_time_and_changes_no_label() {
 #[test]
 fn consolidation_and_schedule_can_be_chosen_by_themselves() {
     let place = place();
-    place.ok(&format!("{FIT} --method async --consolidation hungarian --schedule sync --sweeps-per-cycle 3 --out run"));
+    place.ok(&format!(
+        "{FIT} --method async --method-option consolidation=hungarian,schedule=sync,sweeps_per_cycle=3 --out run"
+    ));
     let options = &place.json("run/run.json")["options"];
     assert_eq!(
         (&options["method"]["name"], &options["method"]["consolidation"]),
@@ -213,8 +218,8 @@ fn consolidation_and_schedule_can_be_chosen_by_themselves() {
     );
     assert_eq!((&options["method"]["schedule"], &options["method"]["sweeps_per_cycle"]), (&"sync".into(), &3.into()));
     assert_eq!(numbers(&place, "run/workers.csv", "swept_rows").iter().sum::<f64>(), 3.0 * 8.0 * 3002.0);
-    let rules = "--joins by-id --first-alpha full";
-    place.ok(&format!("{FIT} --method hung {rules} --sweeps-per-cycle 3 --out same"));
+    let rules = "--method-option joins=by_id,first_alpha=full";
+    place.ok(&format!("{FIT} --method hung {rules} --method-option sweeps_per_cycle=3 --out same"));
     assert_eq!(place.read("run/labels.npy"), place.read("same/labels.npy"));
 }
 
@@ -223,13 +228,13 @@ fn the_rules_of_the_authors_program_can_be_chosen_by_themselves() {
     let place = Place::new();
     // overlapping clusters of few rows: workers often join a component that is new to them
     place.ok("synth synthetic --rows 302 --clusters 10 --centre-sd 4 --seed 5 --out made");
-    let fit = FIT.replace("--sigma0 40", "--sigma0 4");
+    let fit = FIT.replace("sigma0=40", "sigma0=4");
     place.ok(&format!("{fit} --method hung --out hung"));
-    let rules = "--joins births --first-alpha shared";
-    place.ok(&format!("{fit} --method prog --consolidation hungarian {rules} --out same"));
+    let rules = "--method-option joins=births,first_alpha=shared";
+    place.ok(&format!("{fit} --method prog --method-option consolidation=hungarian {rules} --out same"));
     assert_eq!(place.read("hung/labels.npy"), place.read("same/labels.npy"));
     assert_eq!(place.column("hung/trace.csv", "births"), place.column("same/trace.csv", "births"));
-    for rule in ["--joins by_id", "--first-alpha full"] {
+    for rule in ["--method-option joins=by_id", "--method-option first_alpha=full"] {
         place.ok(&format!("{fit} --method hung {rule} --out other --force"));
         assert_ne!(place.column("hung/trace.csv", "births"), place.column("other/trace.csv", "births"), "{rule}");
     }
@@ -238,11 +243,11 @@ fn the_rules_of_the_authors_program_can_be_chosen_by_themselves() {
 #[test]
 fn the_default_number_of_workers_depends_on_the_rows_and_one_worker_is_enough() {
     let place = place();
-    place.ok("fit made/data.npy --sigma 1 --sigma0 40 --cycles 4 --method prog --out few");
+    place.ok("fit made/data.npy --prior sigma=1,sigma0=40 --cycles 4 --method prog --out few");
     assert_eq!(place.json("few/run.json")["options"]["engine"]["workers"], 1);
     assert_eq!(place.column("few/workers.csv", "rows"), ["3002"]);
     place.ok("synth synthetic --rows 15000 --clusters 10 --centre-sd 40 --out more");
-    place.ok("fit more/data.npy --sigma 1 --sigma0 40 --cycles 2 --method prog --out many");
+    place.ok("fit more/data.npy --prior sigma=1,sigma0=40 --cycles 2 --method prog --out many");
     assert_eq!(place.column("many/workers.csv", "rows"), ["7500"; 2]);
     place.ok("fit made/data.npy --cycles 2 --method cgs --workers 1 --threads 1 --out alone");
     assert!(!place.path("alone/workers.csv").exists());
@@ -252,7 +257,8 @@ fn the_default_number_of_workers_depends_on_the_rows_and_one_worker_is_enough() 
 fn a_run_may_start_from_labels() {
     let place = place();
     for (method, workers) in [("cgs", 1), ("prog", 4)] {
-        let fit = "fit made/data.npy --truth made/labels.npy --start made/labels.npy --sigma 1 --sigma0 40 --cycles 1";
+        let fit =
+            "fit made/data.npy --truth made/labels.npy --start made/labels.npy --prior sigma=1,sigma0=40 --cycles 1";
         place.ok(&format!("{fit} --method {method} --workers {workers} --out {method}"));
         let moved = numbers(&place, &format!("{method}/trace.csv"), "moved")[0];
         assert!(moved < 300.0, "{method}: {moved} of 3002 rows left the cluster they came from");
@@ -265,7 +271,7 @@ fn a_run_may_start_from_labels() {
 fn every_method_may_start_from_cells_or_from_rows() {
     let place = place();
     let k = |out: &str| numbers(&place, &format!("{out}/trace.csv"), "k")[0];
-    let fit = "fit made/data.npy --sigma 1 --sigma0 40 --cycles 1";
+    let fit = "fit made/data.npy --prior sigma=1,sigma0=40 --cycles 1";
     for method in ["dirigent", "prog", "async", "cgs", "slicemr", "subc", "av"] {
         for start in ["fine", "rows"] {
             place.ok(&format!("{fit} --method {method} --start {start} --out {method}-{start}"));
@@ -295,7 +301,7 @@ fn documents_are_fitted_by_many_workers() {
     let place = Place::new();
     place.ok("synth nyt --rows 400 --clusters 3 --centre-sd 3 --out made");
     for method in ["prog", "pooled", "hung", "async"] {
-        let fit = "fit made/docword.txt.gz --truth made/labels.npy --gamma 0.1 --cycles 8 --workers 3";
+        let fit = "fit made/docword.txt.gz --truth made/labels.npy --prior gamma=0.1 --cycles 8 --workers 3";
         place.ok(&format!("{fit} --method {method} --out {method}"));
         let summary = &place.json(&format!("{method}/run.json"))["summary"];
         assert!(summary["vi_labels"].as_f64().unwrap() < 0.1, "{method}: {summary}");
@@ -309,63 +315,87 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
     let cases: &[(&str, &[&str])] = &[
         ("--method cgs --workers 2", &["--workers", "cgs", "hint: ", "--method"]),
         ("--method cgs --threads 2", &["--threads", "cgs", "hint: ", "--method"]),
-        ("--method cgs --consolidation pooled", &["--consolidation", "cgs", "hint: ", "--method"]),
-        ("--method cgs --schedule sync", &["--schedule", "cgs", "hint: ", "--method"]),
-        ("--method cgs --sweeps-per-cycle 1", &["--sweeps-per-cycle", "cgs", "hint: ", "--method"]),
+        (
+            "--method cgs --method-option consolidation=pooled",
+            &["--method-option consolidation", "cgs", "hint: ", "--method"],
+        ),
+        ("--method cgs --method-option schedule=sync", &["--method-option schedule", "cgs", "hint: ", "--method"]),
+        (
+            "--method cgs --method-option sweeps_per_cycle=1",
+            &["--method-option sweeps_per_cycle", "cgs", "hint: ", "--method"],
+        ),
         ("--method cgs --engine simulated", &["--engine", "cgs", "hint: ", "--method"]),
-        ("--method cgs --joins births", &["--joins", "cgs", "hint: ", "--method"]),
-        ("--method cgs --first-alpha shared", &["--first-alpha", "cgs", "hint: ", "--method"]),
-        ("--method prog --joins never", &["--joins", "never", "by-id", "births"]),
-        ("--method prog --first-alpha half", &["--first-alpha", "half", "full", "shared"]),
-        ("--method cgs --splits on", &["--splits", "cgs", "hint: ", "--method"]),
-        ("--method cgs --draws 2 --draws-from exact", &["--draws-from", "cgs", "hint: ", "--method"]),
-        ("--draws-from exact", &["--draws", "required"]),
-        ("--draws 2 --draws-from slow", &["--draws-from", "slow", "exact", "fast"]),
-        ("--splits maybe", &["--splits", "maybe", "on", "off"]),
-        ("--method prog --latency 1", &["--latency", "hint: ", "--engine simulated"]),
-        ("--method prog --bandwidth 1", &["--bandwidth", "hint: ", "--engine simulated"]),
-        ("--method prog --straggler 0=2", &["--straggler", "hint: ", "--engine simulated"]),
-        ("--method prog --crash 0@1", &["--crash", "hint: ", "--engine simulated"]),
-        ("--method prog --garbage 0@1", &["--garbage", "hint: ", "--engine simulated"]),
-        ("--method prog --cores 1", &["--cores", "hint: ", "--engine simulated"]),
-        ("--method prog --engine threads --row-cost 1", &["--row-cost", "hint: ", "--engine simulated"]),
-        ("--method prog --engine simulated --threads 2", &["--threads", "simulated", "hint: ", "--cores"]),
+        ("--method cgs --method-option joins=births", &["--method-option joins", "cgs", "hint: ", "--method"]),
+        (
+            "--method cgs --method-option first_alpha=shared",
+            &["--method-option first_alpha", "cgs", "hint: ", "--method"],
+        ),
+        ("--method prog --method-option joins=never", &["--method-option joins", "never", "by_id", "births"]),
+        ("--method prog --method-option first_alpha=half", &["--method-option first_alpha", "half", "full", "shared"]),
+        ("--method cgs --method-option splits=on", &["--method-option splits", "cgs", "hint: ", "--method"]),
+        (
+            "--method cgs --draws 2 --method-option draws_from=exact",
+            &["--method-option draws_from", "cgs", "hint: ", "--method"],
+        ),
+        ("--method-option draws_from=exact", &["--method-option draws_from", "requires --draws"]),
+        ("--draws 2 --method-option draws_from=slow", &["--method-option draws_from", "slow", "exact", "fast"]),
+        ("--method-option splits=maybe", &["--method-option splits", "maybe", "on", "off"]),
+        ("--method prog --engine-option latency=1", &["--engine-option latency", "hint: ", "--engine simulated"]),
+        ("--method prog --engine-option bandwidth=1", &["--engine-option bandwidth", "hint: ", "--engine simulated"]),
+        ("--method prog --engine-option straggler=0:2", &["--engine-option straggler", "hint: ", "--engine simulated"]),
+        ("--method prog --engine-option crash=0@1", &["--engine-option crash", "hint: ", "--engine simulated"]),
+        ("--method prog --engine-option garbage=0@1", &["--engine-option garbage", "hint: ", "--engine simulated"]),
+        ("--method prog --engine-option cores=1", &["--engine-option cores", "hint: ", "--engine simulated"]),
+        (
+            "--method prog --engine threads --engine-option row_cost=1",
+            &["--engine-option row_cost", "hint: ", "--engine simulated"],
+        ),
+        (
+            "--method prog --engine simulated --threads 2",
+            &["--threads", "simulated", "hint: ", "--engine-option cores"],
+        ),
         ("--method prog --workers 4", &["--workers 4", "3", "hint: "]),
         ("--method prog --workers 4000000000", &["--workers 4000000000", "3", "hint: "]),
         ("--method prog --threads 0", &["--threads", "0"]),
-        ("--method prog --sweeps-per-cycle 0", &["--sweeps-per-cycle", "0"]),
+        ("--method prog --method-option sweeps_per_cycle=0", &["--method-option sweeps_per_cycle", "0"]),
         ("--method slow", &["--method", "slow", "cgs", "prog", "pooled", "hung", "async"]),
-        ("--method prog --consolidation none", &["--consolidation", "progressive", "pooled", "hungarian"]),
-        ("--method prog --schedule later", &["--schedule", "later", "sync", "async"]),
+        (
+            "--method prog --method-option consolidation=none",
+            &["--method-option consolidation", "progressive", "pooled", "hungarian"],
+        ),
+        ("--method prog --method-option schedule=later", &["--method-option schedule", "later", "sync", "async"]),
         ("--method prog --engine ray", &["--engine ray", "Python package", "pip install \".[ray]\""]),
         ("--engine mpi", &["--engine mpi", "Python package", "pip install \".[mpi]\""]),
         ("--engine mpi --threads 2", &["--threads", "--engine mpi", "hint: "]),
-        ("--engine mpi --address here", &["--address", "hint: ", "--engine ray"]),
-        ("--rejoin-timeout 5", &["--rejoin-timeout", "hint: ", "--engine ray"]),
-        ("--method cgs --checkpoint-dir there", &["--checkpoint-dir", "cgs", "hint: ", "--method"]),
-        ("--engine ray --rejoin-timeout -1", &["--rejoin-timeout", "seconds"]),
-        ("--engine ray --latency 1", &["--latency", "hint: ", "--engine simulated"]),
+        ("--engine mpi --engine-option address=here", &["--engine-option address", "hint: ", "--engine ray"]),
+        ("--engine-option rejoin_timeout=5", &["--engine-option rejoin_timeout", "hint: ", "--engine ray"]),
+        (
+            "--method cgs --engine-option checkpoint_dir=there",
+            &["--engine-option checkpoint_dir", "cgs", "hint: ", "--method"],
+        ),
+        ("--engine ray --engine-option rejoin_timeout=-1", &["--engine-option rejoin_timeout", "seconds"]),
+        ("--engine ray --engine-option latency=1", &["--engine-option latency", "hint: ", "--engine simulated"]),
     ];
     for (options, parts) in cases {
         place.refused(&format!("fit three.csv {options}"), parts);
     }
     let simulations: &[(&str, &[&str])] = &[
-        ("--straggler 9=2", &["straggler", "worker 9", "0 to 2"]),
-        ("--straggler 1=0", &["straggler", "positive", "0"]),
-        ("--straggler 1=inf", &["straggler", "positive", "inf"]),
-        ("--straggler 1", &["--straggler", "WORKER=FACTOR", "3=5"]),
-        ("--straggler slow=2", &["--straggler", "WORKER=FACTOR", "3=5"]),
-        ("--crash 3@1", &["crash", "worker 3", "0 to 2"]),
-        ("--garbage 3@1", &["--garbage", "worker 3", "0 to 2"]),
-        ("--crash 1", &["--crash", "WORKER@CYCLE", "3@10"]),
-        ("--crash one@two", &["--crash", "WORKER@CYCLE", "3@10"]),
-        ("--latency -1", &["latency", "at least 0", "-1"]),
-        ("--latency nan", &["latency", "at least 0", "NaN"]),
-        ("--latency far", &["--latency", "far"]),
-        ("--bandwidth 0", &["bandwidth", "positive", "0"]),
-        ("--bandwidth -5", &["bandwidth", "positive", "-5"]),
-        ("--cores 0", &["--cores", "0"]),
-        ("--row-cost -1", &["row", "at least 0", "-1"]),
+        ("--engine-option straggler=9:2", &["straggler", "worker 9", "0 to 2"]),
+        ("--engine-option straggler=1:0", &["straggler", "positive", "0"]),
+        ("--engine-option straggler=1:inf", &["straggler", "positive", "inf"]),
+        ("--engine-option straggler=1", &["--engine-option straggler", "WORKER:FACTOR", "3:5"]),
+        ("--engine-option straggler=slow:2", &["--engine-option straggler", "WORKER:FACTOR", "3:5"]),
+        ("--engine-option crash=3@1", &["crash", "worker 3", "0 to 2"]),
+        ("--engine-option garbage=3@1", &["--engine-option garbage", "worker 3", "0 to 2"]),
+        ("--engine-option crash=1", &["--engine-option crash", "WORKER@CYCLE", "7@10"]),
+        ("--engine-option crash=one@two", &["--engine-option crash", "WORKER@CYCLE", "7@10"]),
+        ("--engine-option latency=-1", &["latency", "at least 0", "-1"]),
+        ("--engine-option latency=nan", &["latency", "at least 0", "NaN"]),
+        ("--engine-option latency=far", &["--engine-option latency", "far"]),
+        ("--engine-option bandwidth=0", &["bandwidth", "positive", "0"]),
+        ("--engine-option bandwidth=-5", &["bandwidth", "positive", "-5"]),
+        ("--engine-option cores=0", &["--engine-option cores", "0"]),
+        ("--engine-option row_cost=-1", &["row", "at least 0", "-1"]),
     ];
     for (options, parts) in simulations {
         place.refused(&format!("fit three.csv --method prog --workers 3 --engine simulated {options}"), parts);
@@ -390,15 +420,15 @@ fn the_slice_sampler_fits_on_many_workers_and_no_engine_changes_a_label() {
         (&"slicemr".into(), &"threads".into())
     );
     assert!(record["summary"]["nmi_labels"].as_f64().unwrap() > 0.95, "{}", record["summary"]);
-    place.ok(&format!("{FIT} --method slicemr {SIMULATED} --crash 1@3 --out crashed"));
+    place.ok(&format!("{FIT} --method slicemr {SIMULATED} --engine-option crash=1@3 --out crashed"));
     assert_eq!(place.column("crashed/workers.csv", "restarts"), ["0", "1", "0", "0"]);
     for option in [
-        "--consolidation pooled",
-        "--schedule async",
-        "--splits off",
-        "--joins births",
-        "--first-alpha full",
-        "--sweeps-per-cycle 2",
+        "--method-option consolidation=pooled",
+        "--method-option schedule=async",
+        "--method-option splits=off",
+        "--method-option joins=births",
+        "--method-option first_alpha=full",
+        "--method-option sweeps_per_cycle=2",
     ] {
         place.refused(&format!("{FIT} --method slicemr {option}"), &["slicemr", "hint: "]);
     }
@@ -407,12 +437,12 @@ fn the_slice_sampler_fits_on_many_workers_and_no_engine_changes_a_label() {
 #[test]
 fn splits_can_be_switched_on_and_off() {
     let place = place();
-    place.ok(&format!("{FIT} --splits off --out off"));
+    place.ok(&format!("{FIT} --method-option splits=off --out off"));
     place.ok(&format!("{FIT} --method prog --out prog"));
     assert_eq!(place.read("off/labels.npy"), place.read("prog/labels.npy"));
     assert_eq!(place.json("off/run.json")["options"]["method"]["splits"], false);
     assert_eq!(numbers(&place, "off/trace.csv", "splits").iter().sum::<f64>(), 0.0);
-    place.ok(&format!("{FIT} --method prog --splits on --out on"));
+    place.ok(&format!("{FIT} --method prog --method-option splits=on --out on"));
     place.ok(&format!("{FIT} --out default"));
     assert_eq!(place.read("on/labels.npy"), place.read("default/labels.npy"));
     assert_eq!(place.json("on/run.json")["options"]["method"]["splits"], true);
@@ -426,7 +456,7 @@ fn the_draws_of_the_default_method_are_exact_unless_fast_ones_are_asked_for() {
     assert_eq!(place.json("none/run.json")["options"]["method"]["draws_from"], serde_json::Value::Null);
     let settled = place.json("none/run.json")["summary"]["cycles"].as_u64().unwrap();
     for (run, options, draws_from, cycles_after) in
-        [("exact", "", "exact", Some(105)), ("fast", "--draws-from fast", "fast", None)]
+        [("exact", "", "exact", Some(105)), ("fast", "--method-option draws_from=fast", "fast", None)]
     {
         place.ok(&format!("{fit} --draws 5 {options} --out {run}"));
         let record = place.json(&format!("{run}/run.json"));
@@ -444,6 +474,6 @@ fn the_draws_of_the_default_method_are_exact_unless_fast_ones_are_asked_for() {
     }
     place.ok(&format!("{fit} --method prog --draws 2 --out prog"));
     assert_eq!(place.json("prog/run.json")["options"]["method"]["draws_from"], "fast");
-    place.ok("fit made/data.npy --sigma 1 --sigma0 40 --method cgs --cycles 4 --draws 2 --out cgs");
+    place.ok("fit made/data.npy --prior sigma=1,sigma0=40 --method cgs --cycles 4 --draws 2 --out cgs");
     assert_eq!(place.json("cgs/run.json")["options"]["method"]["draws_from"], serde_json::Value::Null);
 }

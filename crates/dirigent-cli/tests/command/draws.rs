@@ -8,7 +8,7 @@ fn overlapping() -> Place {
     place
 }
 
-const FIT: &str = "fit made/data.npy --sigma 1 --sigma0 3 --alpha 1 --cycles 40";
+const FIT: &str = "fit made/data.npy --prior sigma=1,sigma0=3 --alpha 1 --cycles 40";
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()

@@ -3,7 +3,7 @@
 use crate::place::Place;
 use serde_json::Value;
 
-const TWO: &str = "fit two.csv --label-column class --sigma 1 --sigma0 50";
+const TWO: &str = "fit two.csv --label-column class --prior sigma=1,sigma0=50";
 
 /// 3000 rows of ten clusters far apart.
 fn place() -> Place {
@@ -12,7 +12,7 @@ fn place() -> Place {
     place
 }
 
-const MADE: &str = "fit made/data.npy --truth made/labels.npy --sigma 1 --sigma0 40";
+const MADE: &str = "fit made/data.npy --truth made/labels.npy --prior sigma=1,sigma0=40";
 
 fn warnings(record: &Value) -> Vec<String> {
     record["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap().to_owned()).collect()
@@ -79,7 +79,8 @@ fn a_time_limit_ends_a_run_and_cuts_its_draws() {
     place.refused("draws none", &["none/draws.npy"]);
 
     // on a virtual clock: 750 rows a worker at 1 ms each are 0.75 s a cycle, so some 30 of 40 cycles
-    let virtual_clock = "--method prog --workers 4 --engine simulated --row-cost 1e-3 --latency 0 --time-limit 22";
+    let virtual_clock =
+        "--method prog --workers 4 --engine simulated --engine-option row_cost=1e-3,latency=0 --time-limit 22";
     let ended = place.ok(&format!("{MADE} {virtual_clock} --cycles 40 --draws 20 --out some"));
     let record = place.json("some/run.json");
     let n_draws = record["summary"]["n_draws"].as_u64().unwrap();
@@ -143,7 +144,7 @@ fn chains_are_told_apart_and_the_best_gives_the_labels() {
 fn chains_at_different_modes_are_warned_of() {
     let place = Place::new();
     place.ok("synth synthetic --rows 3000 --clusters 20 --centre-sd 6 --seed 2 --out made");
-    let command = "fit made/data.npy --sigma 1 --sigma0 6 --alpha 1 --chains 4 --draws 60 --out run";
+    let command = "fit made/data.npy --prior sigma=1,sigma0=6 --alpha 1 --chains 4 --draws 60 --out run";
     let ended = place.ok(command);
     let record = place.json("run/run.json");
     assert!(record["diagnostics"]["log_joint"]["r_hat"].as_f64().unwrap() > 1.1, "{}", record["diagnostics"]);
@@ -157,11 +158,11 @@ fn too_few_and_too_many_components_are_warned_of_with_the_likely_cause() {
     let place = Place::with_two_clusters();
     place.write("apart.csv", "x\n".to_owned() + &(0..60).map(|row| format!("{row}\n")).collect::<String>());
     let warning = |options: &str| {
-        let ended = place.ok(&format!("fit {options} --sigma0 50 --out run --force"));
+        let ended = place.ok(&format!("fit {options} --prior sigma0=50 --out run --force"));
         let warnings = warnings(&place.json("run/run.json"));
         assert!(
             warnings.iter().all(|warning| {
-                let flags = warning.replace("`sigma`", "--sigma");
+                let flags = warning.replace("`sigma`", "--prior sigma");
                 ended.stderr.contains(&format!("warning: {flags}"))
             }),
             "{}",
@@ -169,14 +170,14 @@ fn too_few_and_too_many_components_are_warned_of_with_the_likely_cause() {
         );
         warnings.join("; ")
     };
-    let one = warning("two.csv --exclude class --sigma 500 --alpha 0.01");
+    let one = warning("two.csv --exclude class --prior sigma=500 --alpha 0.01");
     assert!(one.contains("one component") && one.contains("sigma (500.0000) is too large"), "{one}");
-    let many = warning("apart.csv --sigma 0.001");
+    let many = warning("apart.csv --prior sigma=0.001");
     assert!(many.contains("for 60 rows") && many.contains("sigma (0.0010) is too small"), "{many}");
-    assert_eq!(warning("two.csv --exclude class --sigma 1"), "");
+    assert_eq!(warning("two.csv --exclude class --prior sigma=1"), "");
 
     place.write("counts.csv", "a,b,c\n".to_owned() + &"2,1,1\n1,1,2\n".repeat(20));
-    place.ok("fit counts.csv --family multinomial --gamma 50 --alpha 0.01 --out counts");
+    place.ok("fit counts.csv --family multinomial --prior gamma=50 --alpha 0.01 --out counts");
     let one = warnings(&place.json("counts/run.json")).join("; ");
     assert!(one.contains("one component") && one.contains("gamma (50.0000) is too large"), "{one}");
 }
@@ -194,7 +195,7 @@ fn tiny_data_end_too() {
         ("same.csv", "cgs"),
         ("same.csv", "async"),
     ] {
-        let sigma = if data == "same.csv" { "--sigma 1 --sigma0 1" } else { "--covariance isotropic" };
+        let sigma = if data == "same.csv" { "--prior sigma=1,sigma0=1" } else { "--covariance isotropic" };
         place.ok(&format!("fit {data} {sigma} --method {method} --out run --force"));
         let summary = &place.json("run/run.json")["summary"];
         assert_eq!(summary["stopped_because"], "stationary");

@@ -14,8 +14,7 @@ fn a_run_that_keeps_no_checkpoints_says_so_when_a_signal_ends_it() {
     let place = Place::with_points(1500);
     let simulated = "--workers 3 --engine simulated --method";
     let cases = [
-        ("INT", 130, "--workers 3 --method av".to_owned()),
-        ("TERM", 143, "--workers 3 --method subc".to_owned()),
+        ("INT", 130, format!("{simulated} av")),
         ("TERM", 143, format!("{simulated} dirigent")),
         ("INT", 130, format!("{simulated} slicemr")),
         ("INT", 130, format!("{simulated} subc")),

@@ -1,7 +1,7 @@
 use crate::place::Place;
 use serde_json::Value;
 
-const QUICK: &str = "--cycles 5 --sigma 1 --sigma0 50";
+const QUICK: &str = "--cycles 5 --prior sigma=1,sigma0=50";
 
 /// Whether labels tell even rows from odd ones, and nothing else.
 fn tell_even_from_odd(labels: &[i32]) -> bool {
@@ -41,7 +41,7 @@ fn a_truth_in_a_file_is_as_good_as_one_in_a_column() {
 fn an_array_is_fitted() {
     let place = Place::new();
     place.ok("synth synthetic --rows 300 --clusters 3 --centre-sd 100 --out made --seed 1");
-    let command = "fit made/data.npy --truth made/labels.npy --sigma 1 --sigma0 100 --cycles 10 --out run --json";
+    let command = "fit made/data.npy --truth made/labels.npy --prior sigma=1,sigma0=100 --cycles 10 --out run --json";
     let summary: Value = serde_json::from_str(&place.ok(command).stdout).unwrap();
     assert_eq!(summary["k"], 3);
     assert!(summary["vi_labels"].as_f64().unwrap().abs() < 1e-9);
@@ -51,7 +51,7 @@ fn an_array_is_fitted() {
 fn documents_are_fitted_by_a_multinomial_unless_told_otherwise() {
     let place = Place::new();
     place.ok("synth nyt --rows 200 --clusters 2 --centre-sd 3 --out made");
-    let ended = place.ok("fit made/docword.txt.gz --truth made/labels.npy --gamma 0.1 --cycles 10 --out run");
+    let ended = place.ok("fit made/docword.txt.gz --truth made/labels.npy --prior gamma=0.1 --cycles 10 --out run");
     assert!(ended.stderr.contains("multinomial (chosen"), "{}", ended.stderr);
     let record = place.json("run/run.json");
     assert_eq!(record["model"]["family"], "multinomial");
@@ -71,7 +71,7 @@ fn the_same_seed_gives_the_same_labels_and_another_one_another_chain() {
     let place = Place::new();
     place.ok("synth synthetic --rows 400 --out made");
     for (run, seed) in [("a", 7), ("b", 7), ("c", 8)] {
-        place.ok(&format!("fit made/data.npy --sigma 1 --sigma0 10 --cycles 4 --seed {seed} --out {run}"));
+        place.ok(&format!("fit made/data.npy --prior sigma=1,sigma0=10 --cycles 4 --seed {seed} --out {run}"));
     }
     for file in ["labels.npy", "certainty.npy", "labels.csv"] {
         assert_eq!(place.read(&format!("a/{file}")), place.read(&format!("b/{file}")));

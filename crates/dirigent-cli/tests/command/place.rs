@@ -116,6 +116,20 @@ impl Place {
         }
     }
 
+    /// Whether rows are predicted as they were fitted; the certainty of a prediction counts that a row may belong to no known cluster.
+    pub(crate) fn check_predicted(&self, predicted: &str, run: &str) {
+        let labels = format!("{run}/labels.csv");
+        assert_eq!(self.column(predicted, "label"), self.column(&labels, "label"), "{predicted}");
+        let numbers = |file: &str, column: &str| -> Vec<f64> {
+            self.column(file, column).iter().map(|cell| cell.parse().unwrap()).collect()
+        };
+        let (predicted, of_new, fitted) =
+            (numbers(predicted, "certainty"), numbers(predicted, "p_new"), numbers(&labels, "certainty"));
+        for ((predicted, of_new), fitted) in predicted.iter().zip(of_new).zip(fitted) {
+            assert!((predicted - fitted * (1.0 - of_new)).abs() < 1e-6, "{predicted} {fitted} {of_new}");
+        }
+    }
+
     /// Two clusters far apart, 30 rows each, in `two.csv`; their labels in `two.labels.txt`.
     pub(crate) fn with_two_clusters() -> Self {
         let place = Self::new();

@@ -3,7 +3,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
-const FIT: &str = "--sigma 1 --sigma0 50 --cycles 5 --out run";
+const FIT: &str = "--prior sigma=1,sigma0=50 --cycles 5 --out run";
 
 /// A table without the row numbers, by column.
 fn table(stdout: &str) -> (Vec<String>, Vec<Vec<f64>>) {
@@ -25,7 +25,7 @@ fn the_rows_of_the_fit_get_the_labels_of_the_fit_by_every_method_and_family() {
             place.ok(&format!("predict run {data} --out predicted.npy"));
             assert_eq!(place.read("predicted.npy"), place.read("run/labels.npy"), "{data} {method}");
             let predicted = place.ok(&format!("predict run {data} --threads 3 --out predicted.csv"));
-            assert_eq!(place.text("predicted.csv"), place.text("run/labels.csv"), "{data} {method}");
+            place.check_predicted("predicted.csv", "run");
             assert_eq!(predicted.stdout, "");
         }
     }
@@ -38,13 +38,13 @@ fn probabilities_and_densities_are_columns_of_the_table() {
     place.write("new.csv", "y,x\n0,50\n0,0.5\n900,900\n");
     let ended = place.ok("predict run new.csv --proba --log-density");
     let (header, rows) = table(&ended.stdout);
-    assert_eq!(header.join(","), "row,label,certainty,log_density,p_new,p_0,p_1");
+    assert_eq!(header.join(","), "row,label,certainty,p_new,log_density,p_0,p_1");
     assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
     for row in &rows {
-        assert!((row[4..].iter().sum::<f64>() - 1.0).abs() < 1e-9, "{row:?}");
+        assert!((row[3] + row[5] + row[6] - 1.0).abs() < 1e-9, "{row:?}");
         assert!(row[1] == 0.0 || row[1] == 1.0, "a label is always one of those there are");
     }
-    assert!(rows[0][1] != rows[1][1] && rows[0][4] < 0.1 && rows[2][4] > 0.999, "{rows:?}");
+    assert!(rows[0][1] != rows[1][1] && rows[0][3] < 0.1 && rows[2][3] > 0.999 && rows[2][2] < 0.001, "{rows:?}");
     assert!(ended.stderr.contains("1 of 3 rows") && ended.stderr.contains("mean log density"), "{}", ended.stderr);
 
     place.ok("predict run new.csv --proba --out p.npy");
@@ -53,7 +53,7 @@ fn probabilities_and_densities_are_columns_of_the_table() {
     assert_eq!(place.shape("d.npy"), "(3,)");
     let ended = place.ok("predict run new.csv --log-density --json");
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let mean = rows.iter().map(|row| row[3]).sum::<f64>() / 3.0;
+    let mean = rows.iter().map(|row| row[4]).sum::<f64>() / 3.0;
     assert_eq!((report["rows"].as_u64(), report["new_rows"].as_u64()), (Some(3), Some(1)));
     assert!((report["mean_log_density"].as_f64().unwrap() - mean).abs() < 1e-6 * mean.abs());
     let ended = place.ok("predict run new.csv --quiet");
@@ -97,9 +97,9 @@ fn missing_cells_and_text_are_refused_where_the_model_has_none() {
     place.write("gap.csv", "x,y\n1,2\n3,\n");
     place.refused("predict run gap.csv", &["gap.csv", "row 2", "column y", "missing", "hint: "]);
     place.write("text.csv", "x,y\none,2\n3,4\n");
-    place.refused("predict run text.csv", &["text.csv", "line 2", "column x", "found \"one\"", "hint: "]);
+    place.refused("predict run text.csv", &["text.csv", "row 1", "column x", "such as \"one\"", "hint: "]);
     place.write("numbers.csv", "x,y\n1,2\n");
-    place.refused("predict run numbers.csv --header no", &["numbers.csv", "line 1", "found \"x\""]);
+    place.refused("predict run numbers.csv --header no", &["numbers.csv", "row 1", "column 1", "missing"]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_table_of_counts_is_predicted_as_it_was_fitted() {
     place.write("counts.csv", "a,b,c\n".to_owned() + &"9,1,0\n0,1,9\n".repeat(20));
     place.ok("fit counts.csv --family multinomial --cycles 5 --out run");
     place.ok("predict run counts.csv --out p.csv");
-    assert_eq!(place.text("p.csv"), place.text("run/labels.csv"));
+    place.check_predicted("p.csv", "run");
     place.write("half.csv", "a,b,c\n0.5,1,0\n");
     place.refused("predict run half.csv", &["half.csv", "found 0.5", "expected a count"]);
 }

@@ -13,7 +13,7 @@ const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/refe
 const METHODS: [&str; 9] = ["dirigent", "cgs", "prog", "pooled", "hung", "async", "slicemr", "av", "subc"];
 /// Name, file and options of each family.
 const FAMILIES: [(&str, &str, &str); 9] = [
-    ("fixed", "numbers.csv", "--covariance isotropic --sigma 1"),
+    ("fixed", "numbers.csv", "--covariance isotropic --prior sigma=1"),
     ("diagonal", "numbers.csv", "--covariance diag"),
     ("full", "numbers.csv", "--covariance full"),
     ("multinomial", "docword.words.txt", ""),
@@ -89,7 +89,7 @@ fn runs() -> Vec<(String, String)> {
     for method in METHODS {
         for (family, file, options) in FAMILIES {
             let fit = format!(
-                "fit {file} {options} --method {method} --kernel portable --seed 3 --clusters components --quiet --no-report"
+                "fit {file} {options} --method {method} --method-option kernel=portable --seed 3 --clusters components --quiet --no-report"
             );
             let mut add = |engine: &str, options: &str| {
                 runs.push((format!("{method} {family} {engine}"), format!("{fit} {options} --out out --force")));
@@ -101,7 +101,7 @@ fn runs() -> Vec<(String, String)> {
                 add("threads-draws", &format!("{workers} --cycles 4 --draws 3"));
             }
             if method != "cgs" {
-                add("simulated", &format!("{workers} --cycles 8 --engine simulated --row-cost 1e-6"));
+                add("simulated", &format!("{workers} --cycles 8 --engine simulated --engine-option row_cost=1e-6"));
             }
             if method == "dirigent" {
                 add("auto", "");

@@ -2,7 +2,7 @@ use crate::place::Place;
 
 const TINY: &str =
     "reproduce --dataset two.csv --label-column class --seeds 2 --cycles 4 --workers 3 --scaling 1,3 --out lab";
-const MODEL: &str = "-- --covariance isotropic --sigma 1 --sigma0 30";
+const MODEL: &str = "-- --covariance isotropic --prior sigma=1,sigma0=30";
 
 /// The seconds of a run, which no second run would have.
 fn seconds(place: &Place, run: &str) -> String {

@@ -93,7 +93,7 @@ const FIT: &str = "fit set/data.npy --truth set/labels.npy --workers 3 --seed 4 
 #[test]
 fn a_run_that_is_killed_at_random_moments_ends_as_if_nothing_had_happened() {
     let place = Place::with_points(1500);
-    let options = "--cycles 30 --draws 4 --thin 2 --draws-from fast --point best";
+    let options = "--cycles 30 --draws 4 --thin 2 --method-option draws_from=fast --point best";
     let began = Instant::now();
     place.ok(&format!("{FIT} {options} --out whole"));
     let longest = began.elapsed();

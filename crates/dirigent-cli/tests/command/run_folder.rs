@@ -1,7 +1,7 @@
 use crate::place::Place;
 use std::fs;
 
-const FIT: &str = "fit two.csv --label-column class --cycles 7 --sigma 1 --sigma0 50";
+const FIT: &str = "fit two.csv --label-column class --cycles 7 --prior sigma=1,sigma0=50";
 
 #[test]
 fn the_files_of_a_run_are_whole_and_agree() {
@@ -12,6 +12,7 @@ fn the_files_of_a_run_are_whole_and_agree() {
     files.sort();
     let expected = [
         "certainty.npy",
+        "classes.csv",
         "components.npz",
         "labels.csv",
         "labels.npy",
@@ -58,7 +59,7 @@ fn the_trace_has_a_line_a_cycle_and_ends_where_the_summary_stands() {
 #[test]
 fn the_record_tells_what_was_used() {
     let place = Place::with_two_clusters();
-    place.ok("fit two.csv --label-column class --cycles 7 --seed 3 --alpha 2 --sigma 1.5 --kernel portable --out run");
+    place.ok("fit two.csv --label-column class --cycles 7 --seed 3 --alpha 2 --prior sigma=1.5 --method-option kernel=portable --out run");
     let record = place.json("run/run.json");
     assert_eq!((&record["status"], &record["error"]), (&"finished".into(), &serde_json::Value::Null));
     assert_eq!((&record["kernel"], &record["version"]), (&"portable".into(), &env!("CARGO_PKG_VERSION").into()));

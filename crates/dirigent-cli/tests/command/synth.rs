@@ -13,7 +13,7 @@ fn the_synthetic_set_follows_the_law_of_the_paper() {
     let place = Place::new();
     let ended = place.ok("synth synthetic --out made");
     assert!(ended.stdout.is_empty());
-    assert!(ended.stderr.contains("dirigent fit made/data.npy --truth made/labels.npy --sigma 1 --sigma0 10"));
+    assert!(ended.stderr.contains("dirigent fit made/data.npy --truth made/labels.npy --prior sigma=1,sigma0=10"));
     assert_eq!(place.shape("made/data.npy"), "(141000,2,)");
     let labels = place.integers("made/labels.npy");
     let sizes = sizes(&labels);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ComponentId;
-use crate::message::Overlap;
+use crate::method::consolidated::message::Overlap;
 
 /// L of pairs of components and of halves, over all rows.
 #[derive(Debug, Clone, Default)]

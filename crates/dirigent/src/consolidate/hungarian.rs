@@ -4,7 +4,7 @@
 //! summed log ρ is taken, where to stay apart is worth 0. Workers come one after another; a birth that stayed apart is a component for the next.
 //!
 //! As the paper's text has it, duplicates that a worker opened never meet again. The authors' program lets rows that join a component new to their worker
-//! arrive as births ([`Joins::Births`](crate::node::Joins)); then they do, and the method uses that by default.
+//! arrive as births ([`Joins::Births`](crate::method::consolidated::Joins)); then they do, and the method uses that by default.
 
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 

@@ -22,4 +22,4 @@ pub use entropy::LabelEntropy;
 pub use pool::{ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
 pub(crate) use pool::{PoolMemory, fits};
 pub use ratio::{MergeRatio, Weighed, log_merge_ratio};
-pub(crate) use sketches::squared_distance;
+pub(crate) use sketches::{Sketches, squared_distance};

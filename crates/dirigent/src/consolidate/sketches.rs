@@ -1,8 +1,10 @@
 //! Which components are near one another: where there are many, only those are compared.
 
+use std::collections::BinaryHeap;
+
 /// Points, one a component, in single precision.
 #[derive(Debug, Default)]
-pub(super) struct Sketches {
+pub(crate) struct Sketches {
     n_coordinates: usize,
     points: Vec<f32>,
 }
@@ -19,7 +21,7 @@ impl Sketches {
     }
 
     /// Replaces a point, or adds one behind the last.
-    pub(super) fn set(&mut self, ix: usize, point: &[f32]) {
+    pub(crate) fn set(&mut self, ix: usize, point: &[f32]) {
         self.n_coordinates = point.len();
         let start = ix * point.len();
         match self.points.get_mut(start..start + point.len()) {
@@ -44,6 +46,48 @@ impl Sketches {
         let mut nearest: Vec<usize> = distances.into_iter().map(|(_, ix)| ix).collect();
         nearest.sort_unstable();
         nearest
+    }
+
+    /// The nearest of some points to one of them, in any order; of points that are as near, those of the smallest numbers.
+    pub(crate) fn nearest_among(&self, of: usize, among: &[usize], n_nearest: usize) -> Vec<usize> {
+        let mut nearest: BinaryHeap<(TotalOrder, usize)> = BinaryHeap::with_capacity(n_nearest + 1);
+        let mut farthest = f32::INFINITY;
+        let point = self.point(of);
+        for &other in among.iter().filter(|&&other| other != of) {
+            let distance = squared_distance(point, self.point(other));
+            if distance <= farthest || nearest.len() < n_nearest {
+                nearest.push((TotalOrder(distance), other));
+                if nearest.len() > n_nearest {
+                    nearest.pop();
+                    farthest = nearest.peek().map_or(f32::INFINITY, |(distance, _)| distance.0);
+                }
+            }
+        }
+        nearest.into_iter().map(|(_, ix)| ix).collect()
+    }
+}
+
+/// A single with its total order.
+#[derive(Debug, Clone, Copy)]
+struct TotalOrder(f32);
+
+impl PartialEq for TotalOrder {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for TotalOrder {}
+
+impl Ord for TotalOrder {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for TotalOrder {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -70,5 +114,14 @@ mod tests {
         assert_eq!(line.nearest(&[2.1, 0.0, 0.0], 2, None), [2, 3]);
         assert_eq!(line.nearest(line.point(2), 2, Some(2)), [1, 3]);
         assert_eq!(line.nearest(&[0.0; 3], 100, Some(0)), [1, 2, 3, 4]);
+
+        let near = |of, among: &[usize], n_nearest| {
+            let mut near = line.nearest_among(of, among, n_nearest);
+            near.sort_unstable();
+            near
+        };
+        assert_eq!(near(0, &[4, 3, 0, 2, 1], 1), [2]);
+        assert_eq!(near(2, &[0, 4, 2, 1], 2), [0, 1]);
+        assert_eq!(near(2, &[0, 2, 1], 9), [0, 1]);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::failed;
 use crate::error::{Error, Result};
-use crate::node::{Address, Event, Node, Outbox};
+use crate::protocol::{Address, Event, Node, Outbox};
 
 /// What one call led to.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use super::{Driver, RunTotals, failed};
 use crate::checkpoint::NodesState;
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
-use crate::node::{Address, Event, Frame, Node};
+use crate::protocol::{Address, Event, Frame, Node};
 
 /// Expulsions that a run bears: what goes on saying nonsense is no accident.
 const MOST_EXPELLED: usize = 10;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{RunTotals, WorkerTotals};
-use crate::node::{Address, CycleReport, Frame, Outbox};
+use crate::protocol::{Address, CycleReport, Frame, Outbox};
 use crate::trace::CycleInfo;
 
 /// Counts what every engine reports.

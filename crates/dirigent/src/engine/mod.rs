@@ -4,7 +4,7 @@
 //! or double frames, and nodes that crash; [`remote`] runs them wherever a transport outside this library takes bytes to. What an engine
 //! promises to every method:
 //!
-//! - a node is told one event at a time, [`Event::Start`](crate::node::Event::Start) first;
+//! - a node is told one event at a time, [`Event::Start`](crate::protocol::Event::Start) first;
 //! - what a worker says to the driver in an event reaches the driver before the coordinator sees anything of that event, so labels are
 //!   there when the report they belong to arrives;
 //! - when nothing waits for the coordinator any more, it is offered one idle step after the frames it was told, and another as long as it asks for it: it may
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::NodesState;
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
-use crate::node::Frame;
+use crate::protocol::Frame;
 use crate::trace::CycleInfo;
 
 /// Whoever runs the nodes: it looks on, collects what is only looked at, and may ask for an end.

@@ -6,7 +6,7 @@ use std::fmt;
 use super::call::name;
 use super::failed;
 use crate::error::Error;
-use crate::node::{Address, Event};
+use crate::protocol::{Address, Event};
 
 /// The nodes of a run.
 #[derive(Debug, Default)]

@@ -1,9 +1,12 @@
 //! What cannot be combined. Everything that can be rejected without the data is rejected here.
 
+use serde::Serialize;
+
+use super::SettingList;
 use super::options::{EngineName, FitOptions, MethodName};
 use crate::error::{InputError, Result};
 use crate::method::cgs::Draws;
-use crate::method::distributed::DrawsFrom;
+use crate::method::consolidated::DrawsFrom;
 use crate::model::{Alpha, FamilyName};
 use crate::posterior::horizon::Cycles;
 use crate::run_dir::Point;
@@ -25,27 +28,28 @@ impl FitOptions {
         if let Alpha::Fixed(alpha) = self.model.alpha {
             Alpha::fixed(alpha)?;
         }
-        let is_of_counts = self.model.family == Some(FamilyName::Multinomial);
-        let with = "`family` multinomial, whose counts are fitted as they are";
-        let is_given = is_of_counts && !self.transform.is_nothing();
-        refuse(is_given, self.transform.option(), with, "choose another `family`")?;
-        let is_given = self.run.cycles.is_some() && self.run.max_cycles.is_some();
-        refuse(is_given, "max_cycles", "a fixed number of `cycles`", "ask for `cycles` auto")?;
+        if self.model.family == Some(FamilyName::Multinomial) && !self.transform.is_nothing() {
+            let option = self.transform.option();
+            let problem = format!("`{option}` requires a dense table, and `family` multinomial fits counts");
+            return Err(InputError::new(problem)
+                .hint(format!("leave `{option}` out, or choose another `family`"))
+                .into());
+        }
+        if self.run.cycles.is_some() && self.run.max_cycles.is_some() {
+            let hint = "leave `max_cycles` out, or ask for `cycles` auto";
+            return Err(InputError::new("`max_cycles` requires `cycles` auto").hint(hint).into());
+        }
         self.check_numbers()?;
         self.check_method()?;
         self.check_engine()?;
         if self.run.point == Point::Vi && self.run.draws.is_none() {
-            let problem = "`point` vi needs draws: it is the partition that is closest to all of them";
+            let problem = "`point` vi requires `draws`: it is the partition closest to all of them";
             return Err(InputError::new(problem).hint("ask for 100 `draws`, or choose another `point`").into());
         }
-        let is_given =
-            self.run.point != Point::Argmax && self.run.clusters.is_some_and(|of| of != Clusters::Components);
-        refuse(
-            is_given,
-            "clusters",
-            "a `point` other than argmax, which is a partition of its own",
-            "leave one of them out",
-        )?;
+        if self.run.point != Point::Argmax && self.run.clusters.is_some_and(|of| of != Clusters::Components) {
+            let problem = "`clusters` requires `point` argmax: the other points are partitions of their own";
+            return Err(InputError::new(problem).hint("leave one of the two out").into());
+        }
         self.draws()?;
         self.method.kernel.map_or(Ok(()), Kernel::check)
     }
@@ -65,87 +69,61 @@ impl FitOptions {
             ("sweeps_per_cycle", self.method.sweeps_per_cycle.map(u64::from)),
         ];
         if let Some((option, _)) = at_least_one.iter().find(|(_, value)| *value == Some(0)) {
-            return Err(InputError::new(format!("`{option}` must be a whole number from 1")).into());
+            return Err(InputError::new(format!("`{option}` must be a whole number from 1, got 0")).into());
         }
         if run.time_limit.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
             return Err(InputError::new("`time_limit` must be a positive number of seconds").into());
         }
-        let is_pca = self.transform.n_components == Some(0);
-        if is_pca { Err(InputError::new("`pca` must be a whole number from 1").into()) } else { Ok(()) }
+        let is_pca = self.transform.pca == Some(0);
+        if is_pca { Err(InputError::new("`pca` must be a whole number from 1, got 0").into()) } else { Ok(()) }
     }
 
-    /// What a method cannot make use of.
+    /// Rejects settings of other methods.
     fn check_method(&self) -> Result<()> {
         let (method, engine) = (&self.method, &self.engine);
-        let of_consolidation = [
-            ("consolidation", method.consolidation.is_some()),
-            ("schedule", method.schedule.is_some()),
-            ("splits", method.splits.is_some()),
-            ("draws_from", method.draws_from.is_some()),
-            ("joins", method.joins.is_some()),
-            ("first_alpha", method.first_alpha.is_some()),
-            ("sweeps_per_cycle", method.sweeps_per_cycle.is_some()),
-        ];
-        let refuse_all = |options: &[(&str, bool)], with: &str| {
-            let mut options = options.iter();
-            options.try_for_each(|(option, is_given)| refuse(*is_given, option, with, "choose another `method`"))
-        };
+        let name = method.name.name();
+        require(SettingList::Method, &self.method, "method", name)?;
         if method.name == MethodName::Cgs {
-            let of_workers = [
+            let of_many = [
                 ("workers", engine.workers.is_some_and(|workers| workers != 1)),
                 ("threads", engine.threads.is_some_and(|threads| threads != 1)),
-            ];
-            let of_engines = [
                 ("engine", engine.name != EngineName::Threads),
-                (engine.simulation_option().unwrap_or_default(), engine.simulation_option().is_some()),
-                (engine.cluster_option().unwrap_or_default(), engine.cluster_option().is_some()),
             ];
-            for options in [&of_workers[..], &of_consolidation, &of_engines] {
-                refuse_all(options, "`method` cgs, which is exact, on one worker and one thread")?;
+            if let Some((option, _)) = of_many.iter().find(|(_, is_given)| *is_given) {
+                let problem = format!("`{option}` requires another method: `method` cgs has one worker and one thread");
+                return Err(InputError::new(problem).hint("leave it out, or choose `method` dirigent").into());
             }
         }
-        if method.name.is_in_rounds() {
-            let name = method.name.name();
-            let with = format!("`method` {name}, in which all workers are in step and nothing is consolidated");
-            refuse_all(&of_consolidation, &with)?;
+        // slicemr itself, or the draws of a slice sampler that follows another method
+        if method.split_merge.is_some() && method.name != MethodName::Slicemr && !self.draws_are_exact() {
+            let problem = "`split_merge` requires `draws` that are exact, or `method` slicemr";
+            return Err(InputError::new(problem).hint("leave it out, or ask for `draws` of dirigent").into());
         }
         let is_av = method.name == MethodName::Av;
-        let has_merges = method.av_merges.is_some() && !is_av;
-        refuse(has_merges, "av_merges", "this method", "choose `method` av")?;
-        // slicemr itself, or the draws of a slice sampler that follows another method
-        let is_followed = !method.name.is_in_rounds() && method.name != MethodName::Cgs && self.draws_are_exact();
-        let has_slices = method.name == MethodName::Slicemr || is_followed;
-        let with = "a run without exact draws on many workers";
-        let hint = "ask for `draws` of dirigent, or for `method` slicemr";
-        refuse(method.split_merge.is_some() && !has_slices, "split_merge", with, hint)?;
-        let with = "`method` av, whose workers take rows with them that nobody else has";
-        refuse(is_av && !engine.crash.is_empty(), "crash", with, "choose another `method`")?;
-        refuse(is_av && !engine.garbage.is_empty(), "garbage", with, "choose another `method`")
+        let lost = [("crash", &engine.crash), ("garbage", &engine.garbage)];
+        match lost.iter().find(|(_, workers)| is_av && !workers.is_empty()) {
+            Some((option, _)) => {
+                let problem = format!("`{option}` requires a method that can lose a worker, and `method` av cannot");
+                Err(InputError::new(problem).hint("leave it out, or choose another `method`").into())
+            }
+            None => Ok(()),
+        }
     }
 
     fn draws_are_exact(&self) -> bool {
         self.run.draws.is_some() && self.method.draws_from() == DrawsFrom::Exact
     }
 
-    /// What an engine cannot make use of.
+    /// Rejects settings of other engines.
     fn check_engine(&self) -> Result<()> {
         let engine = &self.engine;
-        let has_threads = engine.threads.is_some();
-        if engine.name == EngineName::Simulated {
-            let with = "`engine` simulated, which has a clock of its own";
-            refuse(has_threads, "threads", with, "see `cores`")?;
-        } else {
-            let option = engine.simulation_option();
-            refuse(option.is_some(), option.unwrap_or_default(), "this engine", "choose `engine` simulated")?;
-        }
-        if engine.name != EngineName::Ray {
-            let option = engine.cluster_option();
-            refuse(option.is_some(), option.unwrap_or_default(), "this engine", "choose `engine` ray")?;
-        }
-        if engine.name.is_outside() {
-            let name = engine.name.name();
-            let with = format!("`engine` {name}, where every worker has a processor of its own");
-            refuse(has_threads, "threads", &with, "choose another `engine`")?;
+        let name = engine.name.name();
+        require(SettingList::Engine, engine, "engine", name)?;
+        if engine.threads.is_some() && engine.name != EngineName::Threads {
+            let problem = format!("`threads` requires `engine` threads, and the engine is {name}");
+            let hint =
+                if engine.name == EngineName::Simulated { "leave it out, or see `cores`" } else { "leave it out" };
+            return Err(InputError::new(problem).hint(hint).into());
         }
         Ok(())
     }
@@ -159,8 +137,11 @@ impl FitOptions {
             Some(n) => (Cycles::Fixed(n), (n / run.draws.unwrap_or(1).saturating_mul(2)).max(1)),
         };
         let Some(n_draws) = run.draws else {
-            refuse(run.thin.is_some(), "thin", "a run without `draws`", "ask for `draws`")?;
-            refuse(self.method.draws_from.is_some(), "draws_from", "a run without `draws`", "ask for `draws`")?;
+            let of_draws = [("thin", run.thin.is_some()), ("draws_from", self.method.draws_from.is_some())];
+            if let Some((option, _)) = of_draws.iter().find(|(_, is_given)| *is_given) {
+                let problem = format!("`{option}` requires `draws`");
+                return Err(InputError::new(problem).hint("leave it out, or ask for `draws`").into());
+            }
             return Ok((cycles, None));
         };
         let thin = run.thin.unwrap_or(usual_thin);
@@ -197,11 +178,20 @@ fn too_many_draws(problem: String) -> crate::Error {
     InputError::new(problem).hint("ask for fewer `draws`").into()
 }
 
-fn refuse(is_given: bool, option: &str, with: &str, hint: &str) -> Result<()> {
-    if !is_given {
-        return Ok(());
+/// Rejects the first setting of a list that is given and that the method or engine `name` does not have.
+fn require(list: SettingList, options: &impl Serialize, kind: &str, name: &str) -> Result<()> {
+    let options = serde_json::to_value(options).expect("our own types become JSON");
+    let is_given = |key: &str| !(options[key].is_null() || options[key].as_array().is_some_and(Vec::is_empty));
+    match list.settings().find(|setting| is_given(setting.key) && !setting.used_by.contains(&name)) {
+        Some(setting) => {
+            let (key, users) = (setting.key, setting.users());
+            let problem = format!("`{key}` requires `{kind}` {users}, and the {kind} is {name}");
+            Err(InputError::new(problem)
+                .hint(format!("leave it out, or choose `{kind}` {}", setting.used_by[0]))
+                .into())
+        }
+        None => Ok(()),
     }
-    Err(InputError::new(format!("`{option}` does not go with {with}")).hint(format!("leave it out, or {hint}")).into())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::DataOptions;
 use crate::error::{InputError, Result};
-use crate::io::{DataSet, MemoryRows, Selection, read_labels, read_vocabulary};
+use crate::io::{DataSet, MemoryRows, Selection, Truth, read_labels, read_vocabulary};
 use crate::rows::Table;
 use crate::run_dir::FittedModel;
 
@@ -26,6 +26,8 @@ pub struct Data {
     selection: Selection,
     set: DataSet,
     truth: Option<Vec<u32>>,
+    /// What the file of known classes calls each; empty where they are numbers in memory.
+    class_names: Vec<String>,
     start: Option<Vec<u32>>,
 }
 
@@ -47,7 +49,7 @@ impl Data {
 
     /// Reads what the options name.
     pub fn open(options: &DataOptions) -> Result<Self> {
-        Self::load(options.clone(), None, Vec::new())
+        Self::load(options.clone(), None, Vec::new(), Vec::new())
     }
 
     /// Rows in memory, row by row; NaN is a missing cell.
@@ -62,21 +64,21 @@ impl Data {
 
     /// Rows in memory, laid end to end, with the names of their columns if they have names.
     pub fn from_memory(rows: Vec<MemoryRows>, names: Option<Vec<String>>, options: &DataOptions) -> Result<Self> {
-        Self::load(options.clone(), Some((rows, names)), Vec::new())
+        Self::load(options.clone(), Some((rows, names)), Vec::new(), Vec::new())
     }
 
     /// A data set that is there already.
     #[doc(hidden)]
     pub fn from_set(set: DataSet) -> Self {
         let options = DataOptions::default();
-        let selection = options.selection(Vec::new());
-        Self { options, memory: None, selection, set, truth: None, start: None }
+        let selection = options.selection(Vec::new(), Vec::new());
+        Self { options, memory: None, selection, set, truth: None, class_names: Vec::new(), start: None }
     }
 
     /// The same with known classes, one per row, to compare the labels with.
     pub fn with_truth(mut self, labels: Vec<u32>) -> Result<Self> {
         self.check_length(&labels, "truth")?;
-        self.truth = Some(labels);
+        (self.truth, self.class_names) = (Some(labels), Vec::new());
         Ok(self)
     }
 
@@ -118,6 +120,11 @@ impl Data {
         self.truth.as_deref()
     }
 
+    /// The name of a known class.
+    pub(super) fn class_name(&self, class: u32) -> String {
+        self.class_names.get(class as usize).cloned().unwrap_or_else(|| class.to_string())
+    }
+
     /// Labels to start from.
     pub(super) fn start(&self) -> Option<&[u32]> {
         self.start.as_deref()
@@ -149,30 +156,34 @@ impl Data {
         Self { set, ..self }
     }
 
-    /// The same rows with these columns read as text.
-    pub(super) fn with_text_columns(&self, text_columns: Vec<String>) -> Result<Self> {
-        if text_columns == self.selection.text_columns {
+    /// The same rows with these columns read as text, and those kept.
+    pub(super) fn with_columns(&self, text_columns: Vec<String>, kept: Vec<String>) -> Result<Self> {
+        let is_missed = |name: &String| self.set.left_out().iter().any(|column| column.name == *name);
+        if text_columns == self.selection.text_columns && !kept.iter().any(is_missed) {
             return Ok(self.clone());
         }
-        let read = Self::load(self.options.clone(), self.memory.clone(), text_columns)?;
-        Ok(Self { truth: self.truth.clone(), start: self.start.clone(), ..read })
+        let read = Self::load(self.options.clone(), self.memory.clone(), text_columns, kept)?;
+        let (truth, class_names) = (self.truth.clone(), self.class_names.clone());
+        Ok(Self { truth, class_names, start: self.start.clone(), ..read })
     }
 
     fn load(
         options: DataOptions,
         memory: Option<(Vec<MemoryRows>, Option<Vec<String>>)>,
         text_columns: Vec<String>,
+        kept: Vec<String>,
     ) -> Result<Self> {
-        let selection = options.selection(text_columns);
+        let selection = options.selection(text_columns, kept);
         let set = match &memory {
             Some((rows, names)) => DataSet::of_memory(rows, names.as_deref(), &selection)?,
             None => DataSet::open_with(&options.paths, &selection, &options.storage())?,
         };
         let set = with_vocabulary(&options, set)?;
         let truth = labels_of(options.truth.as_deref(), "truth", &set)?;
-        let truth = truth.or_else(|| set.truth().map(|truth| truth.labels.clone()));
-        let start = labels_of(options.start_labels.as_deref(), "start", &set)?;
-        Ok(Self { options, memory, selection, set, truth, start })
+        let truth = truth.or_else(|| set.truth().cloned());
+        let (truth, class_names) = truth.map_or((None, Vec::new()), |truth| (Some(truth.labels), truth.names));
+        let start = labels_of(options.start_labels.as_deref(), "start", &set)?.map(|start| start.labels);
+        Ok(Self { options, memory, selection, set, truth, class_names, start })
     }
 
     fn check_length(&self, labels: &[u32], option: &str) -> Result<()> {
@@ -197,11 +208,11 @@ fn with_vocabulary(options: &DataOptions, data: DataSet) -> Result<DataSet> {
 }
 
 /// The labels in a file, one for each row of the data.
-fn labels_of(file: Option<&Path>, option: &str, data: &DataSet) -> Result<Option<Vec<u32>>> {
+fn labels_of(file: Option<&Path>, option: &str, data: &DataSet) -> Result<Option<Truth>> {
     let Some(file) = file else { return Ok(None) };
-    let labels = read_labels(file)?.labels;
-    if labels.len() != data.n_rows() {
-        let problem = format!("has {} labels, but the data has {} rows", labels.len(), data.n_rows());
+    let labels = read_labels(file)?;
+    if labels.labels.len() != data.n_rows() {
+        let problem = format!("has {} labels, but the data has {} rows", labels.labels.len(), data.n_rows());
         let hint = format!("`{option}` needs one label per row, in the same order");
         return Err(InputError::in_file(file, problem).hint(hint).into());
     }

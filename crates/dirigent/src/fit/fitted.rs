@@ -188,7 +188,7 @@ impl Fitted {
         let rows = data.for_model(&self.model)?.all_rows();
         let FittedModel { model, components, alpha, .. } = &self.model;
         let mut predictor = Predictor::new(model, components, *alpha, self.kernel, n_threads);
-        Ok(predictor.predict_all(&rows, Some(&self.cut)))
+        Ok(predictor.predict_all(&rows, Some(&self.cut)).into_iter().map(Prediction::with_new).collect())
     }
 
     /// Loads a run folder. What was reported of each cycle stays in `trace.csv`.

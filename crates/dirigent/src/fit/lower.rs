@@ -7,12 +7,13 @@ use crate::engine::simulated::{Cost, Crash, Garbage, Simulation};
 use crate::error::{InputError, Result};
 use crate::method::av::AvOptions;
 use crate::method::cgs::CgsOptions;
-use crate::method::distributed::{DistributedOptions, Engine};
+use crate::method::consolidated::CoordinatorOptions;
+use crate::method::consolidated::{DistributedOptions, Engine};
 use crate::method::rounds::RoundsOptions;
 use crate::method::{MethodOptions as MethodSetup, default_workers};
 use crate::model::ModelOptions;
-use crate::node::{CoordinatorOptions, RoundsCoordinatorOptions};
 use crate::posterior::horizon::Cycles;
+use crate::protocol::RoundsCoordinatorOptions;
 use crate::sweep::Kernel;
 
 /// Workers that an engine from outside has.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`options`] | what can be asked for; one type for the command, Python, `run.json` and resuming |
 //! | `check` | what cannot be combined |
+//! | `settings` | the table of priors and of details of methods and engines (`setting_values`, `units`) |
 //! | `data` | rows from files or memory |
 //! | `prepare` | rows transformed, model chosen, method set up (`lower`) |
 //! | `run` | chains, point partition, run folder (`recorder`, `keeper`, `point`) |
@@ -23,7 +24,10 @@ mod point;
 mod prepare;
 mod recorder;
 mod run;
+mod setting_values;
+mod settings;
 mod stored;
+mod units;
 
 pub use data::Data;
 pub use fitted::Fitted;
@@ -38,9 +42,16 @@ pub use prepare::{Input, Prepared, grouped};
 #[doc(hidden)]
 pub use run::fit_read_into;
 pub use run::{RunFolder, fit_into, resume};
+#[doc(hidden)]
+pub use setting_values::{ValueKind, nearest};
+pub(crate) use settings::listed;
+#[doc(hidden)]
+pub use settings::{GivenSetting, SETTINGS, Setting, SettingList};
 pub use stored::{GivenOption, StoredRun};
 #[doc(hidden)]
 pub use stored::{describe_resume, option_value};
+#[doc(hidden)]
+pub use units::seconds;
 
 use crate::error::Result;
 use crate::observer::Observer;

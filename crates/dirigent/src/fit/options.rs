@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::io::{Header, Selection, Spill, Storage, is_address};
-use crate::method::distributed::DrawsFrom;
+use crate::method::consolidated::DrawsFrom;
+use crate::method::consolidated::{Consolidation, FirstAlpha, Joins, Schedule};
 use crate::model::{ColumnFamily, ModelOptions};
-use crate::node::{Consolidation, FirstAlpha, Joins, Schedule};
 use crate::run_dir::Point;
 use crate::sweep::Kernel;
 use crate::transform::TransformOptions;
@@ -19,7 +20,7 @@ use crate::tree::Clusters;
 /// use dirigent::FitOptions;
 ///
 /// let mut options = FitOptions::default();
-/// options.model.noise_sd = Some(0.5);
+/// options.model.sigma = Some(0.5);
 /// options.run.seed = 7;
 ///
 /// // the same value in `run.json` and in Python
@@ -100,8 +101,17 @@ pub struct MethodOptions {
     pub split_merge: Option<u8>,
     /// `av`: whether a worker merges its own clusters; then the method is no longer exact.
     pub av_merges: Option<bool>,
-    /// The instructions to sweep with; by default the best that all workers have.
+    /// The instructions to sweep with; `None` (`"auto"`): the best that all workers have.
+    #[serde(deserialize_with = "kernel_as_written")]
     pub kernel: Option<Kernel>,
+}
+
+/// A kernel as people write it: `"auto"` or its name.
+fn kernel_as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kernel>, D::Error> {
+    match Option::<String>::deserialize(deserializer)?.as_deref() {
+        None | Some("auto") => Ok(None),
+        Some(name) => name.parse().map(Some).map_err(D::Error::custom),
+    }
 }
 
 /// The engines by name.
@@ -131,8 +141,10 @@ pub struct EngineOptions {
     /// Threads; they never change labels, except under asynchronous schedules. By default the cores.
     pub threads: Option<u32>,
     /// `simulated`: seconds that a message travels.
+    #[serde(with = "super::units::time")]
     pub latency: Option<f64>,
     /// `simulated`: bytes per second of each node's link.
+    #[serde(with = "super::units::speed")]
     pub bandwidth: Option<f64>,
     /// `simulated`: workers and the factor by which each is slower.
     pub straggler: Vec<(u32, f64)>,
@@ -143,10 +155,12 @@ pub struct EngineOptions {
     /// `simulated`: how many workers can compute at once; by default all.
     pub cores: Option<u32>,
     /// `simulated`: seconds per swept row on the virtual clock; by default as measured.
+    #[serde(with = "super::units::time")]
     pub row_cost: Option<f64>,
     /// `ray`: the address of the cluster.
     pub address: Option<String>,
     /// `ray`: seconds until another host takes over the rows of a lost worker.
+    #[serde(with = "super::units::time")]
     pub rejoin_timeout: Option<f64>,
     /// `ray`: a folder that all machines see, for the labels of the workers.
     pub checkpoint_dir: Option<PathBuf>,
@@ -177,6 +191,7 @@ pub struct RunOptions {
     /// The most cycles of a run whose end is not given; by default 1,000.
     pub max_cycles: Option<u64>,
     /// Seconds after which the run ends, at the end of a cycle.
+    #[serde(with = "super::units::time")]
     pub time_limit: Option<f64>,
     /// Independent chains, one after another; labels are of the best one.
     pub chains: u16,
@@ -269,6 +284,11 @@ impl FitOptions {
         let families = self.model.column_families.iter();
         families.filter(|(_, family)| **family == ColumnFamily::Categorical).map(|(name, _)| name.clone()).collect()
     }
+
+    /// The columns that have a family, and are fitted whatever they hold.
+    pub(super) fn columns_with_families(&self) -> Vec<String> {
+        self.model.column_families.keys().cloned().collect()
+    }
 }
 
 impl DataOptions {
@@ -278,12 +298,13 @@ impl DataOptions {
     }
 
     /// The columns to read.
-    pub(super) fn selection(&self, text_columns: Vec<String>) -> Selection {
+    pub(super) fn selection(&self, text_columns: Vec<String>, kept: Vec<String>) -> Selection {
         Selection {
             columns: self.columns.clone(),
             exclude: self.exclude.clone(),
             label_column: self.label_column.clone(),
             text_columns,
+            kept,
             header: self.header,
         }
     }
@@ -378,31 +399,5 @@ impl EngineName {
     /// Whether a program around the library must bring it.
     pub(crate) fn is_outside(self) -> bool {
         matches!(self, Self::Ray | Self::Mpi)
-    }
-}
-
-impl EngineOptions {
-    /// The first option that only a simulation understands.
-    pub(super) fn simulation_option(&self) -> Option<&'static str> {
-        let given = [
-            ("latency", self.latency.is_some()),
-            ("bandwidth", self.bandwidth.is_some()),
-            ("straggler", !self.straggler.is_empty()),
-            ("crash", !self.crash.is_empty()),
-            ("garbage", !self.garbage.is_empty()),
-            ("cores", self.cores.is_some()),
-            ("row_cost", self.row_cost.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
-    }
-
-    /// The first option that only a cluster understands on which workers may be lost and replaced.
-    pub(super) fn cluster_option(&self) -> Option<&'static str> {
-        let given = [
-            ("address", self.address.is_some()),
-            ("rejoin_timeout", self.rejoin_timeout.is_some()),
-            ("checkpoint_dir", self.checkpoint_dir.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
 }

@@ -8,7 +8,7 @@ use super::prepare::Input;
 use crate::engine::remote::{FileRows, Remote, RowSource, Transport};
 use crate::error::{InputError, Result};
 use crate::io::is_address;
-use crate::method::distributed::Engine;
+use crate::method::consolidated::Engine;
 use crate::rows::worker_rows;
 use crate::run_dir::DataRecord;
 

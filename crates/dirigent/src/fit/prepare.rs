@@ -48,7 +48,7 @@ pub struct Prepared<'a> {
 impl Input {
     /// The rows as the options want them.
     pub fn new(data: &Data, options: &FitOptions, observer: &mut dyn Observer) -> Result<Self> {
-        let data = data.with_text_columns(options.text_columns())?;
+        let data = data.with_columns(options.text_columns(), options.columns_with_families())?;
         let set = as_family_wants(data.set(), options.model.family, observer)?;
         let transform = transform(options, &set, observer)?;
         check_memory(&data, options, transform.as_ref().map(|(transform, _)| transform))?;

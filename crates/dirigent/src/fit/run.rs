@@ -279,7 +279,8 @@ fn fill(
         messages: totals.map_or(0, |totals| totals.messages),
         ..summarize(fit, &outcome)
     };
-    let mut warnings = advice::warnings(&fit.model, &fit.setup, run.chains, n_rows, &outcome);
+    let mut warnings = fit.input.data.set().warnings();
+    warnings.extend(advice::warnings(&fit.model, &fit.setup, run.chains, n_rows, &outcome));
     warnings.extend(point::warning(run.point, outcome.n_draws));
     warnings.extend(too_few);
     let sample_rows = folder.map_or(RunFolder::default().sample_rows, |(_, folder)| folder.sample_rows);
@@ -289,6 +290,9 @@ fn fill(
         run_dir.write_tree(&tree, component_labels.as_deref())?;
         run_dir.write_labels(&outcome.best.labels, &outcome.best.certainty)?;
         run_dir.write_sample(&sample)?;
+        if let Some(truth) = data.truth() {
+            run_dir.write_classes(&outcome.best.labels, truth, |class| data.class_name(class))?;
+        }
         if let Some(totals) = &outcome.totals {
             run_dir.write_workers(totals, &fit.setup.shards(&fit.shard))?;
         }

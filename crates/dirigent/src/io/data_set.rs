@@ -15,7 +15,10 @@ use crate::error::{InputError, Result};
 use crate::rows::{Row, Shard, Table};
 use crate::transform::Transform;
 
+use super::cell_format::CellFormat;
+use super::columns::Columns;
 use super::labels::Truth;
+use super::left_out::{self, LeftOut};
 use super::stamps::{FileWatch, Stamp};
 use super::{Format, source};
 
@@ -32,6 +35,11 @@ pub struct DataSet {
     /// Of dense columns: missing cells, and the levels where they hold text.
     missing: Vec<u64>,
     levels: Vec<Option<Vec<String>>>,
+    /// Of dense columns: how their cells are numbers.
+    formats: Vec<CellFormat>,
+    left_out: Vec<LeftOut>,
+    /// What there is to say of cells.
+    notes: Vec<String>,
     truth: Option<Truth>,
     numbered_from_zero: bool,
     /// The files that are mapped.
@@ -62,6 +70,9 @@ impl DataSet {
             column_names: None,
             missing,
             levels,
+            formats: Vec::new(),
+            left_out: Vec::new(),
+            notes: Vec::new(),
             truth: None,
             numbered_from_zero: false,
             stamps: Vec::new(),
@@ -114,6 +125,37 @@ impl DataSet {
     /// What the levels of each column are called, if it holds text: a row has the number of the level. Nothing for sparse counts.
     pub fn levels(&self) -> &[Option<Vec<String>>] {
         &self.levels
+    }
+
+    /// How the cells of each column are numbers; nothing where all are plain numbers.
+    pub fn formats(&self) -> &[CellFormat] {
+        &self.formats
+    }
+
+    /// The columns that are left out because of what they hold.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// What there is to say of columns that are left out, and of cells that count as missing.
+    pub fn warnings(&self) -> Vec<String> {
+        left_out::warning(&self.left_out).into_iter().chain(self.notes.iter().cloned()).collect()
+    }
+
+    /// What there is to say of cells that count as missing.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Takes over what is known of dense columns.
+    fn take_columns(&mut self, columns: &Columns) {
+        self.column_names = columns.names().map(<[String]>::to_vec);
+        (self.missing, self.levels) = (columns.missing().to_vec(), columns.levels());
+        let formats = columns.formats();
+        let is_plain = formats.iter().all(|format| *format == CellFormat::Number);
+        self.formats = if is_plain { Vec::new() } else { formats };
+        self.left_out = columns.left_out().to_vec();
+        self.notes = columns.notes();
     }
 
     /// Refuses missing cells and text columns, for the sake of `what`, which needs a number in every cell.
@@ -184,7 +226,7 @@ impl DataSet {
         let tables = self.tables.iter().map(|table| Arc::new(transform.apply(table))).collect();
         let column_names = transform.names_out().or_else(|| self.column_names.clone());
         let (missing, levels) = (vec![0; transform.n_columns_out()], vec![None; transform.n_columns_out()]);
-        Self { tables, column_names, missing, levels, ..self.clone() }
+        Self { tables, column_names, missing, levels, formats: Vec::new(), ..self.clone() }
     }
 
     /// A run of rows.

@@ -1,20 +1,20 @@
 //! `.csv` and `.tsv`: text cells, with or without a header.
 //!
-//! A cell is a number, a text, or missing. A column holds numbers or text, as its first cell says that is not missing; numbers that are codes become text later.
+//! A cell is a number, a date, a text, or missing; all cells of a column together tell what it holds.
 
 use std::path::Path;
 
 use crate::error::{InputError, Result};
 use crate::rows::Table;
 
-use super::columns::{ColumnKind, Columns};
+use super::columns::{ColumnKind, Columns, Names};
 use super::header_line;
 use super::labels::TruthBuilder;
-use super::levels::{Levels, Origin};
+use super::levels::Origin;
 use super::number::number;
 use super::records::{self, Record, Records, text};
 use super::selection::{Chosen, ColumnNames, Header, Selection};
-use super::source::quoted;
+use super::source::{Lines, quoted};
 
 /// Reads a table; the labels, if asked for, are added to `truth`.
 pub(crate) fn read(
@@ -24,11 +24,13 @@ pub(crate) fn read(
     columns: &mut Columns,
     truth: &mut TruthBuilder,
 ) -> Result<Table> {
+    let delimiter = found_delimiter(path, delimiter)?;
     let mut reader = Records::open(path, delimiter)?;
     let mut beginning = header_line::read(path, &mut reader, selection.header)?;
     let has_header = beginning.columns.has_header();
     let chosen = selection.choose(path, &beginning.columns)?;
-    columns.begin(path, chosen.columns.len(), has_header.then_some(&chosen.names), &chosen.text)?;
+    let names = Names { names: &chosen.names, has_header };
+    columns.begin(path, chosen.columns.len(), Some(names), &chosen.text)?;
     let mut rows = Rows { path, chosen: &chosen, delimiter, columns, cells: Vec::new() };
     if !has_header && beginning.columns.len() == 1 {
         rows.push_missing(reader.n_leading_blanks());
@@ -50,7 +52,21 @@ pub(crate) fn read(
 
 /// What the columns are called, from the first lines alone.
 pub(crate) fn columns(path: &Path, delimiter: u8, header: Header) -> Result<ColumnNames> {
+    let delimiter = found_delimiter(path, delimiter)?;
     Ok(header_line::read(path, &mut Records::open(path, delimiter)?, header)?.columns)
+}
+
+/// What separates the cells: in a `.csv` whose first line has no comma, semicolons or tabs if it has these.
+fn found_delimiter(path: &Path, delimiter: u8) -> Result<u8> {
+    let mut lines = Lines::open(path)?;
+    while let Some(line) = lines.advance()? {
+        if !line.is_empty() {
+            let other = [b';', b'\t'].into_iter().find(|other| line.contains(other));
+            let is_open = delimiter == b',' && !line.contains(&delimiter);
+            return Ok(other.filter(|_| is_open).unwrap_or(delimiter));
+        }
+    }
+    Ok(delimiter)
 }
 
 /// Whether a cell, without surrounding spaces, says that there is nothing.
@@ -92,7 +108,7 @@ impl Rows<'_> {
     /// What the table holds for a cell: the number, the number of the level, NaN for nothing.
     fn cell(&mut self, record: &Record, column: usize, cell: &[u8]) -> Result<f64> {
         let kind = self.columns.kind(column);
-        if !matches!(kind, ColumnKind::Text(_)) {
+        if matches!(kind, ColumnKind::Unknown | ColumnKind::Number) {
             match number(cell) {
                 Some(number) if number.is_finite() => {
                     *kind = ColumnKind::Number;
@@ -101,20 +117,18 @@ impl Rows<'_> {
                 }
                 Some(number) if number.is_infinite() => return Err(self.infinite(record, column, cell).into()),
                 Some(_) => return Ok(f64::NAN),
-                None if is_missing(cell) => return Ok(f64::NAN),
-                None if matches!(kind, ColumnKind::Unknown) && !looks_cut(record, cell, self.delimiter) => {
-                    *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Found)));
+                None if matches!(kind, ColumnKind::Unknown) && looks_cut(record, cell, self.delimiter) => {
+                    return Err(self.cut(record, column, cell).into());
                 }
-                None => return Err(self.not_a_number(record, column, cell).into()),
+                None => {}
             }
         }
-        let ColumnKind::Text(levels) = kind else { unreachable!("numbers were returned") };
         if is_missing(cell) {
             return Ok(f64::NAN);
         }
         let name = &self.chosen.names[column];
         let text = text(self.path, record.line, cell).map_err(|error| error.at_column(name))?;
-        Ok(levels.number(text).ok_or_else(|| self.columns.too_many_levels(column))?)
+        Ok(self.columns.take_text(column, text, Origin::Found)?)
     }
 
     fn infinite(&self, record: &Record, column: usize, cell: &[u8]) -> InputError {
@@ -124,22 +138,10 @@ impl Rows<'_> {
         InputError::in_file(self.path, problem).at_line(record.line).at_column(name).hint(hint)
     }
 
-    fn not_a_number(&self, record: &Record, column: usize, cell: &[u8]) -> InputError {
-        let name = &self.chosen.names[column];
-        let problem = format!("found {}, expected a number", quoted(cell));
-        let error = match text(self.path, record.line, cell) {
-            Ok(_) => InputError::in_file(self.path, problem).at_line(record.line),
-            Err(error) => error,
-        };
-        let hint = if looks_cut(record, cell, self.delimiter) {
-            "cells must be separated by commas in .csv, by tabs in .tsv".into()
-        } else {
-            format!(
-                "leave it out with `exclude` {name}, read it as labels with `label_column` {name}, or as text with `column_families` \
-                 {name}=categorical"
-            )
-        };
-        error.at_column(name).hint(hint)
+    fn cut(&self, record: &Record, column: usize, cell: &[u8]) -> InputError {
+        let problem = format!("found {}, expected a number or a text", quoted(cell));
+        let error = InputError::in_file(self.path, problem).at_line(record.line).at_column(&self.chosen.names[column]);
+        error.hint("cells must be separated by commas in .csv, by tabs in .tsv")
     }
 }
 
@@ -259,10 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn too_many_codes_are_numbers() {
-        let text: String = (0..40).map(|n| format!("{n:04},1\n")).collect();
+    fn too_many_codes_are_identifiers() {
+        let text: String = (0..40).map(|n| format!("{n:04},{}\n", n % 3)).collect();
         let data = open("t.csv", text, &Selection::default()).unwrap();
-        assert_eq!((data.levels(), rows(&data)[17][0]), ([None, None].as_slice(), 17.0));
+        assert_eq!((data.levels(), rows(&data)[17][0]), ([None].as_slice(), 2.0));
+        assert!(data.left_out()[0].why.contains("40 different texts"), "{:?}", data.left_out());
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::cell_format::CellFormat;
 use super::columns::Columns;
+use super::left_out::LeftOut;
 #[cfg(feature = "files")]
 use super::npz;
 #[cfg(feature = "parquet")]
@@ -29,6 +31,12 @@ pub struct FittedColumns {
     /// The levels of each column that held text; nothing where none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Option<Vec<String>>>,
+    /// How the cells of each column were numbers; nothing where all were plain numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formats: Vec<CellFormat>,
+    /// The columns that were left out because of what they held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Whether sparse text files numbered their columns from 0, not from 1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered_from_zero: bool,
@@ -54,9 +62,10 @@ impl FittedColumns {
         {
             (selection, notes) = self.find(&found.name, columns)?;
         }
-        let mut columns = Columns::of_fit(self.n_columns, &self.levels, self.numbered_from_zero);
+        let mut columns = Columns::of_fit(self);
         let data = DataSet::open_files(paths, &files, &Selection { header, ..selection }, &mut columns, storage)?;
-        notes.extend(columns.unknown_levels());
+        columns.check_values()?;
+        notes.extend(columns.notes().into_iter().map(|note| format!("note: {note}")));
         if data.n_columns() != self.n_columns {
             return Err(self.wrong_count(&paths[0], data.n_columns()).into());
         }
@@ -72,7 +81,8 @@ impl FittedColumns {
                 let by_position = |who: &str, whom: &str| {
                     vec![format!("note: {who} has column names but {whom} has none: columns go by their position")]
                 };
-                let notes = match (names.is_some(), has_header) {
+                let is_name = |name: &String| name.parse::<usize>().is_err();
+                let notes = match (names.as_ref().is_some_and(|names| names.iter().any(is_name)), has_header) {
                     (true, false) => by_position("the model", &file.display().to_string()),
                     (false, true) => by_position(&file.display().to_string(), "the model"),
                     _ => Vec::new(),
@@ -82,7 +92,12 @@ impl FittedColumns {
         }
     }
 
-    fn find_by_name(&self, file: &Path, fitted: &[String], found: &[String]) -> Result<(Selection, Vec<String>)> {
+    pub(super) fn find_by_name(
+        &self,
+        file: &Path,
+        fitted: &[String],
+        found: &[String],
+    ) -> Result<(Selection, Vec<String>)> {
         let (in_fit, in_file): (HashSet<&String>, HashSet<&String>) = (fitted.iter().collect(), found.iter().collect());
         let missing: Vec<&String> = fitted.iter().filter(|name| !in_file.contains(name)).collect();
         if !missing.is_empty() {
@@ -95,8 +110,12 @@ impl FittedColumns {
             return Err(InputError::in_file(file, problem).hint(hint).into());
         }
         let Selection { exclude, label_column, .. } = &self.selection;
-        let is_known =
-            |name: &String| in_fit.contains(name) || exclude.contains(name) || label_column.as_ref() == Some(name);
+        let is_known = |name: &String| {
+            in_fit.contains(name)
+                || exclude.contains(name)
+                || label_column.as_ref() == Some(name)
+                || self.is_left_out(name)
+        };
         let ignored: Vec<&String> = found.iter().filter(|name| !is_known(name)).collect();
         let note = || format!("note: {} not in the model, ignored: {}", columns_text(ignored.len()), listed(&ignored));
         let notes = if ignored.is_empty() { Vec::new() } else { vec![note()] };
@@ -104,7 +123,7 @@ impl FittedColumns {
     }
 
     /// The selection of the fit where it gives the right number of columns, or everything where that does.
-    fn find_by_number(&self, file: &Path, found: &[String]) -> Result<Selection> {
+    pub(super) fn find_by_number(&self, file: &Path, found: &[String]) -> Result<Selection> {
         let everything: Vec<usize> = (0..found.len()).collect();
         let chosen = self.selected(found.len()).filter(|chosen| chosen.len() == self.n_columns);
         match chosen {
@@ -121,7 +140,8 @@ impl FittedColumns {
     /// What the selection of the fit, by numbers, chooses of `n_columns` columns.
     fn selected(&self, n_columns: usize) -> Option<Vec<usize>> {
         let number = |name: &String| name.parse::<usize>().ok()?.checked_sub(1).filter(|ix| *ix < n_columns);
-        let mut out: Vec<usize> = self.selection.exclude.iter().map(number).collect::<Option<_>>()?;
+        let left_out = self.left_out.iter().map(|column| &column.name);
+        let mut out: Vec<usize> = self.selection.exclude.iter().chain(left_out).map(number).collect::<Option<_>>()?;
         if let Some(label) = &self.selection.label_column {
             out.push(number(label)?);
         }
@@ -130,6 +150,10 @@ impl FittedColumns {
             None => (0..n_columns).collect(),
         };
         Some(all.into_iter().filter(|ix| !out.contains(ix)).collect())
+    }
+
+    fn is_left_out(&self, name: &str) -> bool {
+        self.left_out.iter().any(|column| column.name == name)
     }
 
     pub(super) fn wrong_count(&self, file: &Path, found: usize) -> InputError {
@@ -174,7 +198,15 @@ mod tests {
 
     fn fitted(names: Option<&[&str]>, n_columns: usize, selection: Selection) -> FittedColumns {
         let names = names.map(|names| names.iter().map(|name| name.to_string()).collect());
-        FittedColumns { n_columns, names, selection, levels: Vec::new(), numbered_from_zero: false }
+        FittedColumns {
+            n_columns,
+            names,
+            selection,
+            levels: Vec::new(),
+            formats: Vec::new(),
+            left_out: Vec::new(),
+            numbered_from_zero: false,
+        }
     }
 
     fn open(columns: &FittedColumns, name: &str, contents: impl AsRef<[u8]>) -> Result<(Vec<Vec<f64>>, Vec<String>)> {
@@ -230,8 +262,10 @@ mod tests {
         assert!([cells[2], cells[5], cells[7], cells[9]].iter().all(|cell| cell.is_nan()), "{cells:?}");
         assert_eq!(notes.len(), 1);
         assert!(notes[0].contains("2 cells have") && notes[0].contains("\"green\" in column colour"), "{notes:?}");
-        let error = open(&columns, "t.csv", "x,colour\none,blue\n1,red\n").unwrap_err().to_string();
-        assert!(error.contains("line 2, column x: found \"one\", expected a number"), "{error}");
+        let error = open(&columns, "t.csv", "x,colour\none,blue\n,red\n").unwrap_err().to_string();
+        assert!(error.contains("column x: found \"one\", expected numbers as in the fit"), "{error}");
+        let (rows, notes) = open(&columns, "t.csv", "x,colour\none,blue\n1,red\n").unwrap();
+        assert!(rows[0][0].is_nan() && notes.len() == 1 && notes[0].contains("1 cell does not"), "{notes:?}");
         assert!(open(&columns, "t.csv", "x,colour\n1,blue\n").unwrap().1.is_empty());
     }
 

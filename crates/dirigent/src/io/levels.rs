@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use super::cell_format::{CellFormat, FormatSet};
+use super::number::number;
 use super::source::quoted;
 
 /// More levels than this are no categories.
 pub(crate) const MOST_LEVELS: usize = 1000;
 /// In so few cells every text may be another one.
-const FEW_CELLS: u64 = 20;
+pub(crate) const FEW_CELLS: u64 = 20;
+/// A column is one of numbers or dates if at least this share of its cells is; the others are missing.
+const NEARLY_ALL: f64 = 0.9;
 
 /// The levels so far.
 #[derive(Debug)]
@@ -18,6 +22,10 @@ pub(crate) struct Levels {
     n_cells: u64,
     n_unknown: u64,
     unknown: Option<String>,
+    /// Whether there are more than can be numbered.
+    has_too_many: bool,
+    /// How many cells stand for a number, by format.
+    n_formatted: HashMap<CellFormat, u64>,
 }
 
 /// Why a column is a text column.
@@ -27,24 +35,28 @@ pub(crate) enum Origin {
     Found,
     /// The file's types say so.
     Declared,
-    /// Somebody says so.
+    /// Its type is one of categories.
+    Categories,
+    /// The user says so.
     Asked,
     /// It was one in the fit, whose levels are all there are.
     Fitted,
-}
-
-/// What is wrong with a text column, and the way out.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) problem: String,
-    pub(crate) hint: String,
 }
 
 impl Levels {
     /// No levels yet.
     pub(crate) fn new(origin: Origin) -> Self {
         let (names, numbers) = (Vec::new(), HashMap::new());
-        Self { origin, names, numbers, n_cells: 0, n_unknown: 0, unknown: None }
+        Self {
+            origin,
+            names,
+            numbers,
+            n_cells: 0,
+            n_unknown: 0,
+            unknown: None,
+            has_too_many: false,
+            n_formatted: HashMap::new(),
+        }
     }
 
     /// The levels of a fit, to which none is added.
@@ -53,9 +65,17 @@ impl Levels {
         Self { names: names.to_vec(), numbers, ..Self::new(Origin::Fitted) }
     }
 
-    /// The number of a cell's level, which may be a new one; of a level that a fit has not seen, NaN. Nothing where there are too many.
+    /// Why the column holds text.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The number of a cell's level, which may be a new one; of a level that a fit has not seen, NaN. With too many levels, nothing if the user asked for levels, else NaN.
     pub(crate) fn number(&mut self, text: &str) -> Option<f64> {
         self.n_cells += 1;
+        if matches!(self.origin, Origin::Found | Origin::Declared) {
+            self.add_formats(text);
+        }
         if let Some(number) = self.numbers.get(text) {
             return Some((*number).into());
         }
@@ -65,12 +85,30 @@ impl Levels {
             return Some(f64::NAN);
         }
         if self.names.len() == MOST_LEVELS {
-            return None;
+            self.has_too_many = true;
+            return (self.origin != Origin::Asked).then_some(f64::NAN);
         }
         let number = self.names.len() as u32;
         self.numbers.insert(text.to_owned(), number);
         self.names.push(text.to_owned());
         Some(number.into())
+    }
+
+    fn add_formats(&mut self, text: &str) {
+        if self.origin == Origin::Found && number(text.as_bytes()).is_some_and(f64::is_finite) {
+            *self.n_formatted.entry(CellFormat::Number).or_default() += 1;
+            return;
+        }
+        let is_meant = |format: &CellFormat| self.origin == Origin::Found || format.is_date();
+        for format in FormatSet::of(text).iter().filter(is_meant) {
+            *self.n_formatted.entry(format).or_default() += 1;
+        }
+    }
+
+    /// How nearly all cells are numbers, if they are.
+    pub(crate) fn mostly(&self) -> Option<CellFormat> {
+        let (format, n_cells) = self.n_formatted.iter().max_by_key(|(format, n)| (**n, std::cmp::Reverse(**format)))?;
+        (*n_cells as f64 >= NEARLY_ALL * self.n_cells as f64).then_some(*format)
     }
 
     /// What the levels are called.
@@ -83,38 +121,30 @@ impl Levels {
         self.unknown.as_deref().map(|example| (self.n_unknown, example))
     }
 
-    /// Whether these are levels at all, once all cells were seen. `column` is what the way out calls the column.
-    pub(crate) fn problem(&self, column: &str) -> Option<Problem> {
-        let (first, others) = self.names.split_first()?;
-        if self.origin == Origin::Found && !others.is_empty() && others.iter().all(|name| name.parse::<f64>().is_ok()) {
-            return Some(Problem {
-                problem: format!("the first cell is {}, and all others are numbers", quoted(first.as_bytes())),
-                hint: format!(
-                    "if the first line is a header, say `header` yes; else put the cell right, or fit the column as text with `column_families` \
-                     {column}=categorical"
-                ),
-            });
-        }
-        let is_varied = self.names.len() as u64 > self.n_cells / 2;
-        let is_too_many =
-            matches!(self.origin, Origin::Found | Origin::Declared) && self.n_cells > FEW_CELLS && is_varied;
-        is_too_many.then(|| self.too_many(column))
+    /// Whether the first cell is the only one that is no number: a header, perhaps.
+    pub(crate) fn is_text_above_numbers(&self) -> bool {
+        let Some((_, others)) = self.names.split_first() else { return false };
+        let is_number = |name: &String| number(name.as_bytes()).is_some();
+        self.origin == Origin::Found && !others.is_empty() && others.iter().all(is_number)
     }
 
-    /// What there is to say of a column with more different texts than categories have.
-    pub(crate) fn too_many(&self, column: &str) -> Problem {
-        let n_levels = match self.names.len() {
-            MOST_LEVELS => format!("more than {MOST_LEVELS}"),
-            n => format!("{n}"),
-        };
+    /// Whether there are more levels than categories have, though the user did not ask for levels.
+    pub(crate) fn are_too_many(&self) -> bool {
+        let is_varied = self.n_cells > FEW_CELLS && self.names.len() as u64 > self.n_cells / 2;
+        self.has_too_many || is_varied && matches!(self.origin, Origin::Found | Origin::Declared)
+    }
+
+    /// Whether there are more than can be numbered.
+    pub(crate) fn has_too_many(&self) -> bool {
+        self.has_too_many
+    }
+
+    /// How many different texts there are in how many cells, with one of them.
+    pub(crate) fn described(&self) -> String {
+        let n_levels =
+            if self.has_too_many { format!("more than {MOST_LEVELS}") } else { self.names.len().to_string() };
         let example = self.names.first().map(|name| quoted(name.as_bytes())).unwrap_or_default();
-        Problem {
-            problem: format!(
-                "looks like an identifier or free text: {n_levels} different texts in {} cells, such as {example}",
-                self.n_cells
-            ),
-            hint: format!("leave it out with `exclude` {column}"),
-        }
+        format!("{n_levels} different texts in {} cells, such as {example}", self.n_cells)
     }
 }
 
@@ -149,22 +179,34 @@ mod tests {
     #[test]
     fn identifiers_are_no_levels() {
         let distinct = |n: u64| (0..n).map(|n| format!("id{n}"));
-        assert_eq!(levels(Origin::Found, distinct(20)).problem("c"), None, "few cells may all be different");
-        let problem = levels(Origin::Found, distinct(21)).problem("c").unwrap();
-        assert!(problem.problem.contains("identifier or free text") && problem.hint.contains("`exclude` c"));
-        assert_eq!(levels(Origin::Found, distinct(15).chain(distinct(15))).problem("c"), None);
-        assert_eq!(levels(Origin::Asked, distinct(21)).problem("c"), None, "who says it, knows it");
+        assert!(!levels(Origin::Found, distinct(20)).are_too_many(), "few cells may all be different");
+        assert!(levels(Origin::Found, distinct(21)).are_too_many());
+        assert!(!levels(Origin::Found, distinct(15).chain(distinct(15))).are_too_many());
+        assert!(!levels(Origin::Asked, distinct(21)).are_too_many(), "the user knows");
         let mut most = levels(Origin::Asked, distinct(1000));
         assert_eq!((most.number("id7"), most.number("id1000")), (Some(7.0), None));
-        assert!(most.too_many("c").problem.contains("more than 1000"));
+        assert!(most.described().starts_with("more than 1000 different texts in 1002 cells"));
+        let mut most = levels(Origin::Found, distinct(1000));
+        assert!(most.number("id1000").is_some_and(f64::is_nan) && most.has_too_many());
     }
 
     #[test]
-    fn a_text_above_numbers_only_is_a_mistake() {
+    fn a_text_above_numbers_only_may_be_a_header() {
         let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
-        let problem = levels(Origin::Found, texts(&["a", "1", "2.5", "1"])).problem("3").unwrap();
-        assert!(problem.problem.contains("\"a\"") && problem.hint.contains("`header` yes"), "{problem:?}");
-        assert_eq!(levels(Origin::Found, texts(&["a", "1", "b"])).problem("3"), None);
-        assert_eq!(levels(Origin::Asked, texts(&["a", "1"])).problem("3"), None);
+        assert!(levels(Origin::Found, texts(&["a", "1", "2.5", "1"])).is_text_above_numbers());
+        assert!(!levels(Origin::Found, texts(&["a", "1", "b"])).is_text_above_numbers());
+        assert!(!levels(Origin::Declared, texts(&["a", "1"])).is_text_above_numbers());
+    }
+
+    #[test]
+    fn a_few_words_among_numbers_or_dates_do_not_make_text() {
+        let with =
+            |n: u32, cell: &dyn Fn(u32) -> String| (0..n).map(cell).chain(["unknown".to_owned()]).collect::<Vec<_>>();
+        let numbers = with(20, &|n| n.to_string());
+        assert_eq!(levels(Origin::Found, numbers.clone()).mostly(), Some(CellFormat::Number));
+        assert_eq!(levels(Origin::Declared, numbers).mostly(), None, "declared text is text");
+        let dates = with(20, &|n| format!("2024-01-{:02}", n + 1));
+        assert_eq!(levels(Origin::Declared, dates).mostly(), Some(CellFormat::YearFirst));
+        assert_eq!(levels(Origin::Found, with(3, &|n| n.to_string())).mostly(), None);
     }
 }

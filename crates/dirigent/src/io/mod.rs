@@ -4,6 +4,7 @@
 //! [`Table`](crate::rows::Table); none trusts a length that the file merely claims.
 
 mod address;
+mod cell_format;
 mod cells;
 mod codes;
 mod columns;
@@ -16,6 +17,7 @@ mod format;
 mod grid;
 mod header_line;
 pub mod labels;
+mod left_out;
 mod levels;
 pub mod mapped;
 mod matrix_market;
@@ -42,11 +44,13 @@ pub(crate) mod test_files;
 mod vocabulary;
 
 pub use address::is_address;
+pub use cell_format::CellFormat;
 pub use data_set::{DataFile, DataSet, MemoryColumn, MemoryRows};
 pub use draws::read_draws;
 pub use fitted_columns::FittedColumns;
 pub use format::Format;
 pub use labels::{Truth, read_labels};
+pub use left_out::LeftOut;
 pub use pairs::{RowPair, read_pairs};
 pub use selection::{Header, Selection};
 pub use stamps::FileWatch;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::left_out::LeftOut;
 use crate::error::{InputError, Result};
 
 /// The columns to read. A column is named as in the header; without a header, by its number from 1.
@@ -19,6 +20,9 @@ pub struct Selection {
     /// Hold text, whatever their cells look like: each different cell is a level. Other columns hold text if their first cell is no number.
     #[serde(default)]
     pub text_columns: Vec<String>,
+    /// Are never left out because of what they hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     /// Whether the first line of a text table is a header.
     #[serde(default)]
     pub header: Header,
@@ -82,6 +86,11 @@ impl ColumnNames {
     }
 
     /// The names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The names, taken over.
     pub(crate) fn into_names(self) -> Vec<String> {
         self.names
     }
@@ -124,7 +133,27 @@ impl Selection {
     /// Whether every column is data.
     pub(crate) fn is_everything(&self) -> bool {
         // a header is the business of text tables
-        *self == Self { header: self.header, ..Self::default() }
+        *self == Self { header: self.header, kept: self.kept.clone(), ..Self::default() }
+    }
+
+    /// Whether the user asks for a column of this name, in whichever way.
+    pub(crate) fn keeps(&self, name: &str) -> bool {
+        let names = |list: &[String]| list.iter().any(|listed| listed == name);
+        self.columns.is_some() || names(&self.kept) || names(&self.text_columns)
+    }
+
+    /// Whether it names a column, to be read or not.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        let of_label = self.label_column.as_deref() == Some(name);
+        of_label || self.keeps(name) || self.exclude.iter().any(|excluded| excluded == name)
+    }
+
+    /// The same without these columns.
+    #[must_use]
+    pub(crate) fn without(&self, columns: &[LeftOut]) -> Self {
+        let mut selection = self.clone();
+        selection.exclude.extend(columns.iter().map(|column| column.name.clone()));
+        selection
     }
 
     /// Refuses columns to choose, where `what` there is has none.

@@ -11,12 +11,13 @@ use crate::consolidate::{ComponentId, ShardId};
 use crate::engine::{Driver, RunTotals};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::message::codec::{Message, decode_between};
-use crate::message::{Decoded, ShownLabels, require};
 use crate::metrics;
-use crate::node::{Address, Frame};
 use crate::observer::Observer;
 use crate::posterior::horizon::{Ending, StoppedBecause};
+use crate::protocol::codec::{Message, decode_between};
+use crate::protocol::message::ShownLabels;
+use crate::protocol::{Address, Frame};
+use crate::protocol::{Decoded, require};
 use crate::rows::Shard;
 use crate::sweep::UNASSIGNED;
 use crate::trace::CycleInfo;
@@ -243,7 +244,7 @@ impl Driver for Collector<'_> {
         match decode_between(&frame, sender, Address::Driver, None)? {
             (_, Message::ShownLabels(shown)) => {
                 let rows = self.rows_of(from);
-                check_shown(&shown, rows.len()).map_err(|refusal| refusal.of(sender))?;
+                check_shown(&shown, rows.len()).map_err(|rejection| rejection.of(sender))?;
                 self.take_in(rows, &shown);
             }
             (_, Message::ShownRows(shown)) => {
@@ -283,9 +284,9 @@ pub(super) fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Stamp;
-    use crate::message::av::ShownRows;
-    use crate::message::codec::encode;
+    use crate::method::av::message::ShownRows;
+    use crate::protocol::codec::encode;
+    use crate::protocol::message::Stamp;
     use crate::rows::Table;
 
     #[test]

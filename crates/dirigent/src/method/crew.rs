@@ -7,9 +7,9 @@ use crate::consolidate::ShardId;
 use crate::engine::simulated::Respawn;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::message::Plan;
-use crate::node::{Node, WorkerKind, WorkerSpec, WorkerStart};
 use crate::posterior::horizon::{Cycles, Ending};
+use crate::protocol::message::Plan;
+use crate::protocol::{Node, WorkerKind, WorkerSpec, WorkerStart};
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 

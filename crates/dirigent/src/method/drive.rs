@@ -2,15 +2,15 @@
 
 use super::cgs::Outcome;
 use super::collector::{Collector, Watching};
+use super::consolidated::Engine;
 use super::crew::{Crew, Nodes, Resumed, Start, Succession};
-use super::distributed::Engine;
 use crate::checkpoint::{NodesState, Saved, Stage};
 use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::{InputError, Result};
-use crate::message::Plan;
-use crate::node::{Node, WorkerKind};
 use crate::observer::Observer;
+use crate::protocol::message::Plan;
+use crate::protocol::{Node, WorkerKind};
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 

@@ -4,16 +4,16 @@
 //! alone it seldom splits or merges large components, so such moves are tried beside them; several chains show whether that is enough.
 
 use super::cgs::{Draws, Outcome};
-use super::distributed::{self, DistributedOptions};
+use super::consolidated::{self, DistributedOptions};
 use super::rounds::RoundsOptions;
 use super::slice;
 use crate::checkpoint::{Found, Saved};
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
-use crate::node::RoundsCoordinatorOptions;
 use crate::observer::Observer;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
+use crate::protocol::RoundsCoordinatorOptions;
 use crate::rows::Shard;
 use crate::trace::CycleInfo;
 
@@ -73,7 +73,7 @@ fn find(
     if let Some(found) = saved.as_mut().and_then(|saved| saved.found.take()) {
         return Ok((found, saved));
     }
-    let (outcome, totals) = distributed::run(shards, model, options, truth, &mut BurnIn { observer, saved })?;
+    let (outcome, totals) = consolidated::run(shards, model, options, truth, &mut BurnIn { observer, saved })?;
     Ok((Found { outcome, totals }, None))
 }
 

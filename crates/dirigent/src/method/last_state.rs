@@ -2,13 +2,14 @@
 
 use super::MethodOptions;
 use super::collector::numbered_by_size;
-use super::distributed::{DistributedOptions, Engine};
+use super::consolidated::{DistributedOptions, Engine};
 use super::rounds::RoundsOptions;
 use crate::checkpoint::{NodesState, Saved, Stage};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
 use crate::method::cgs::Outcome;
-use crate::node::{Schedule, SliceWorker, components_at_border};
+use crate::method::consolidated::{Schedule, components_at_border};
+use crate::method::slice::SliceWorker;
 use crate::rows::Shard;
 use crate::sweep::Kernel;
 
@@ -82,7 +83,11 @@ fn of_slice_workers(shards: &[Shard], kernel: Option<Kernel>, nodes: &NodesState
     let kernel = kernel.unwrap_or_else(Kernel::best);
     let mut components = Vec::new();
     for ((shard, memory), shard_id) in shards.iter().zip(&nodes.workers).zip(0 as ShardId..) {
-        components.extend(SliceWorker::restore(shard_id, shard.clone(), kernel, memory)?.remembered());
+        let worker = SliceWorker::restore(shard_id, shard.clone(), kernel, memory)?;
+        match worker.memory() {
+            Some(memory) => components.extend(memory.components()),
+            None => components.resize(components.len() + shard.n_rows(), None),
+        }
     }
     Ok(components)
 }

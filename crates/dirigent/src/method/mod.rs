@@ -3,9 +3,9 @@
 //! | method | consolidation | schedule |
 //! |---|---|---|
 //! | [`cgs`] | none: one worker | |
-//! | Prog, Pooled, Hung ([`distributed`]) | progressive, pooled, hungarian | synchronous |
-//! | Async ([`distributed`]) | progressive | asynchronous |
-//! | Dirigent ([`distributed`]) | progressive, with splits and merges | synchronous |
+//! | Prog, Pooled, Hung ([`consolidated`]) | progressive, pooled, hungarian | synchronous |
+//! | Async ([`consolidated`]) | progressive | asynchronous |
+//! | Dirigent ([`consolidated`]) | progressive, with splits and merges | synchronous |
 //! | SliceMR ([`mod@slice`]) | none: weights and parameters are drawn | synchronous |
 //! | SubC ([`subc`]) | none: likewise, with splits into sub-clusters | synchronous |
 //! | AV ([`av`]) | none: clusters travel with their rows | synchronous |
@@ -16,8 +16,9 @@ pub mod best;
 pub mod cgs;
 pub mod chains;
 mod collector;
+pub mod consolidated;
 mod crew;
-pub mod distributed;
+
 mod drive;
 mod finish;
 pub mod last_state;
@@ -28,7 +29,7 @@ pub mod subc;
 
 use self::av::AvOptions;
 use self::cgs::{CgsOptions, Draws, Outcome};
-use self::distributed::{DistributedOptions, DrawsFrom, Engine};
+use self::consolidated::{DistributedOptions, DrawsFrom, Engine};
 use self::rounds::RoundsOptions;
 use self::start::Search;
 use self::start::model::ChosenModel;
@@ -161,9 +162,7 @@ impl MethodOptions {
         let engine = match self {
             Self::Cgs(_) => return true,
             Self::Distributed(options) => &options.engine,
-            Self::Slice(options) => &options.engine,
-            // they exist for the comparison
-            Self::Subc(_) | Self::Av(_) => return false,
+            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => &options.engine,
         };
         matches!(engine, Engine::Threads(_) | Engine::Remote(_))
     }
@@ -304,7 +303,7 @@ pub fn run(
             let shards = options.shards(rows);
             let (outcome, totals) = match (distributed.draws, distributed.draws_from) {
                 (Some(draws), DrawsFrom::Exact) => finish::run(&shards, model, distributed, draws, truth, observer)?,
-                _ => distributed::run(&shards, model, distributed, truth, observer)?,
+                _ => consolidated::run(&shards, model, distributed, truth, observer)?,
             };
             Ok((outcome, Some(totals)))
         }

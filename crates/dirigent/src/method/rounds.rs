@@ -1,19 +1,20 @@
 //! Methods in rounds: all workers in step, on any engine. SliceMR, SubC and AV.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 
 use super::cgs::{Draws, Outcome};
 use super::collector::Watching;
+use super::consolidated::Engine;
 use super::crew::Succession;
-use super::distributed::Engine;
 use super::drive::{Driven, Launch, Pair, drive, other_workers, saved_nodes};
 use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
-use crate::message::Plan;
 use crate::model::Model;
-use crate::node::RoundsCoordinatorOptions;
 use crate::observer::Observer;
+use crate::protocol::message::Plan;
+use crate::protocol::{Coordinator, RoundMethod, RoundsCoordinatorOptions, WorkerKind, rows_lost};
 use crate::rows::Shard;
 use crate::stats::Stats;
 
@@ -32,16 +33,48 @@ pub struct RoundsOptions {
     pub time_limit: Option<f64>,
 }
 
-/// A pair of nodes in rounds.
-pub(super) trait InRounds: Pair {
-    /// The final components and their statistics.
-    fn components(&self, coordinator: &Self::Coordinator) -> Vec<(ComponentId, Stats)>;
+/// The nodes of a method in rounds.
+struct RoundNodes<'a, M> {
+    options: RoundsCoordinatorOptions,
+    model: &'a Model,
+    /// The worker whose first row, among all, is this one.
+    kind: &'a dyn Fn(usize) -> WorkerKind,
+    method: PhantomData<M>,
 }
 
-/// Runs a method over shards, which are the workers' rows in order; `pair` makes its nodes, given what the coordinator is told.
-pub(super) fn run<P: InRounds>(
-    pair: impl FnOnce(RoundsCoordinatorOptions) -> P,
+impl<M: RoundMethod> Pair for RoundNodes<'_, M> {
+    type Coordinator = Coordinator<M>;
+
+    fn coordinator(&self) -> Coordinator<M> {
+        Coordinator::new(self.options.clone(), self.model.clone())
+    }
+
+    fn resume(&self, checkpoint: &[u8]) -> Result<(Coordinator<M>, Plan)> {
+        let coordinator = Coordinator::resume(self.options.clone(), checkpoint)?;
+        let plan = coordinator.plan().cloned().expect("a checkpoint has a plan");
+        Ok((coordinator, plan))
+    }
+
+    fn rebuild(&self, succession: &Succession<'_>) -> Result<Coordinator<M>> {
+        if !M::ROWS_STAY {
+            return Err(rows_lost("the coordinator"));
+        }
+        let plan = self.options.plan(self.model, succession.n_rows, succession.kernel);
+        let cycles = succession.cycles(self.options.cycles);
+        let options = RoundsCoordinatorOptions { cycles, ..self.options.clone() };
+        Ok(Coordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
+    }
+
+    fn worker(&self, first_row: usize) -> WorkerKind {
+        (self.kind)(first_row)
+    }
+}
+
+/// Runs a method over shards, which are the workers' rows in order; `kind` is the worker whose first row, among all, is this one.
+pub(super) fn run<M: RoundMethod>(
+    kind: impl Fn(usize) -> WorkerKind,
     shards: &[Shard],
+    model: &Model,
     options: &RoundsOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
@@ -70,19 +103,9 @@ pub(super) fn run<P: InRounds>(
             shows_labels: coordinator.shows_labels,
         },
     };
-    let pair = pair(coordinator);
-    let Driven { coordinator, outcome, ids, totals, .. } = drive(&pair, launch, truth, observer)?;
-    let mut components: HashMap<ComponentId, Stats> = pair.components(&coordinator).into_iter().collect();
+    let nodes: RoundNodes<'_, M> = RoundNodes { options: coordinator, model, kind: &kind, method: PhantomData };
+    let Driven { coordinator, outcome, ids, totals, .. } = drive(&nodes, launch, truth, observer)?;
+    let mut components: HashMap<ComponentId, Stats> = coordinator.components().into_iter().collect();
     let components = ids.iter().filter_map(|id| components.remove(id)).collect();
     Ok((Outcome { components, ..outcome }, totals))
-}
-
-/// What the successor of a coordinator is told, and its plan.
-pub(super) fn succeeding(
-    options: &RoundsCoordinatorOptions,
-    model: &Model,
-    succession: &Succession<'_>,
-) -> (RoundsCoordinatorOptions, Plan) {
-    let plan = options.plan(model, succession.n_rows, succession.kernel);
-    (RoundsCoordinatorOptions { cycles: succession.cycles(options.cycles), ..options.clone() }, plan)
 }

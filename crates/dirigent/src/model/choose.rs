@@ -1,8 +1,9 @@
 //! Which family fits the rows: by what the user says, else by what the survey says of them.
 
-use super::{Choice, ColumnFamily, Covariance, FamilyName, ModelOptions};
+use super::{Choice, ColumnFamily, Covariance, FamilyName, Gamma, ModelOptions};
 use crate::error::{InputError, Result};
 use crate::family::columns::LARGEST_COUNT;
+use crate::fit::{Setting, SettingList, listed};
 use crate::survey::{CellSummary, ColumnSummary, Survey};
 
 /// Up to so many columns a full covariance is the default. A component of D columns then has D(D+3)/2 numbers to learn and a row costs D² a component.
@@ -55,7 +56,7 @@ pub(crate) fn shape(options: &ModelOptions, survey: &Survey) -> Result<ChosenSha
             let (covariance, choice) = covariance(options, survey);
             choices.extend(choice);
             match covariance {
-                Covariance::Diagonal => {
+                Covariance::Diag => {
                     Shape::Columns(FamilyName::Gaussian, vec![ColumnFamily::Gaussian; survey.n_columns])
                 }
                 other => Shape::Gaussian(other),
@@ -131,20 +132,20 @@ fn covariance(options: &ModelOptions, survey: &Survey) -> (Covariance, Option<Ch
     if let Some(covariance) = options.covariance {
         (covariance, None)
     } else if gives(&["sigma", "sigma0"]) {
-        chosen(Covariance::Fixed, "isotropic", "`sigma` or `sigma0` was given".into())
+        chosen(Covariance::Isotropic, "isotropic", "`sigma` or `sigma0` was given".into())
     } else if gives(&["nu0", "psi0"]) {
         chosen(Covariance::Full, "full", "`nu0` or `psi0` was given".into())
     } else if gives(&["a0", "b0"]) {
-        chosen(Covariance::Diagonal, "diag", "`a0` or `b0` was given".into())
+        chosen(Covariance::Diag, "diag", "`a0` or `b0` was given".into())
     } else if n_missing > 0 {
-        chosen(Covariance::Diagonal, "diag", format!("{n_missing} cells are missing"))
+        chosen(Covariance::Diag, "diag", format!("{n_missing} cells are missing"))
     } else if survey.n_columns > MOST_FULL_COLUMNS {
         let why = format!("{} columns are more than {MOST_FULL_COLUMNS}", survey.n_columns);
-        chosen(Covariance::Diagonal, "diag", why)
+        chosen(Covariance::Diag, "diag", why)
     } else if let Some(ix) = mostly_one_number(survey) {
         let name = options.columns.name(ix);
         let why = format!("more than half of the rows have the same number in column {name}");
-        chosen(Covariance::Diagonal, "diag", why)
+        chosen(Covariance::Diag, "diag", why)
     } else {
         chosen(Covariance::Full, "full", format!("{} columns are at most {MOST_FULL_COLUMNS}", survey.n_columns))
     }
@@ -163,13 +164,13 @@ pub(crate) fn usual_covariance(options: &ModelOptions, survey: &Survey) -> Covar
 
 /// The other covariances that compete with the usual one, where the user leaves all of it open.
 pub(crate) fn rivals(options: &ModelOptions, survey: &Survey) -> Vec<ModelOptions> {
-    let is_open = options.covariance.is_none() && options.parameters().iter().all(|(_, value)| value.is_none());
+    let is_open = options.covariance.is_none() && options.parameters().next().is_none();
     let is_gaussian = family(options, survey).is_ok_and(|(family, _)| family == FamilyName::Gaussian);
     if !is_open || !is_gaussian || has_missing(survey) {
         return Vec::new();
     }
     let usual = covariance(options, survey).0;
-    let rivals = [(Covariance::Fixed, is_of_one_scale(survey)), (Covariance::Diagonal, usual != Covariance::Diagonal)];
+    let rivals = [(Covariance::Isotropic, is_of_one_scale(survey)), (Covariance::Diag, usual != Covariance::Diag)];
     let with = |covariance| ModelOptions { covariance: Some(covariance), ..options.clone() };
     rivals.into_iter().filter(|(_, competes)| *competes).map(|(covariance, _)| with(covariance)).collect()
 }
@@ -242,7 +243,7 @@ fn check_complete(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Res
         return Ok(());
     }
     let what = match shape {
-        Shape::Gaussian(Covariance::Fixed) => "`covariance` isotropic",
+        Shape::Gaussian(Covariance::Isotropic) => "`covariance` isotropic",
         Shape::Gaussian(_) => "`covariance` full",
         _ => "`family` vmf",
     };
@@ -362,49 +363,42 @@ const MOST_LEVELS: f64 = 10_000.0;
 
 /// A parameter that the family does not have is an error.
 fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
-    let (of, known): (&str, &[&str]) = match shape {
-        Shape::Gaussian(Covariance::Full) => ("gaussian `covariance` full", &["m0", "kappa0", "nu0", "psi0"]),
-        Shape::Gaussian(_) => ("gaussian `covariance` isotropic", &["sigma", "sigma0", "m0"]),
-        Shape::Multinomial => ("multinomial", &["gamma", "prior_documents"]),
-        Shape::Vmf => ("vmf", &["tau", "kappa0"]),
-        Shape::Columns(FamilyName::Gaussian, _) => ("gaussian `covariance` diag", &["m0", "kappa0", "a0", "b0"]),
-        Shape::Columns(FamilyName::Bernoulli, _) => ("bernoulli", &["a0", "b0"]),
-        Shape::Columns(FamilyName::Poisson, _) => ("poisson", &["a0", "b0"]),
-        Shape::Columns(FamilyName::Categorical, _) => ("categorical", &["gamma"]),
-        Shape::Columns(..) => ("mixed", &["kappa0", "gamma"]),
+    let (family, name) = match shape {
+        Shape::Gaussian(covariance) => ("`covariance` ", covariance.name()),
+        Shape::Columns(FamilyName::Gaussian, _) => ("`covariance` ", Covariance::Diag.name()),
+        Shape::Columns(family, _) => ("`family` ", family.name()),
+        Shape::Multinomial => ("`family` ", FamilyName::Multinomial.name()),
+        Shape::Vmf => ("`family` ", FamilyName::Vmf.name()),
     };
-    check_smoothing(shape, options)?;
-    let is_unknown = |(name, value): &&(&str, Option<f64>)| value.is_some() && !known.contains(name);
-    let Some((name, _)) = options.parameters().iter().find(is_unknown).copied() else { return Ok(()) };
-    let options = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let problem = format!("`{name}` is no parameter of `family` {of}, which has {options}");
-    Err(InputError::new(problem).hint(format!("leave `{name}` out, or choose {}", family_with(name))).into())
+    check_gamma(shape, options)?;
+    let has = |setting: &&Setting| setting.used_by.contains(&name);
+    let given = options.parameters().filter_map(Setting::of);
+    let Some(wrong) = given.into_iter().find(|setting| !has(setting)) else { return Ok(()) };
+    let known = SettingList::Prior.settings().filter(has).map(|setting| format!("`{}`", setting.key));
+    let known = known.collect::<Vec<_>>().join(", ");
+    let (key, users) = (wrong.key, users(wrong));
+    let problem = format!("`{key}` requires {users}, and the rows have {family}{name}, with the priors {known}");
+    Err(InputError::new(problem).hint(format!("leave `{key}` out, or choose {users}")).into())
 }
 
 /// γ has one source.
-fn check_smoothing(shape: &Shape, options: &ModelOptions) -> Result<()> {
-    if options.learns_smoothing && !matches!(shape, Shape::Multinomial) {
-        let hint = "leave `gamma` out or give a number, or choose `family` multinomial";
-        return Err(InputError::new("`gamma` learn is for documents (`family` multinomial)").hint(hint).into());
+fn check_gamma(shape: &Shape, options: &ModelOptions) -> Result<()> {
+    if options.gamma == Some(Gamma::Learn) && !matches!(shape, Shape::Multinomial) {
+        let hint = "leave `gamma` out, give a number, or choose `family` multinomial";
+        return Err(InputError::new("`gamma=learn` requires documents (`family` multinomial)").hint(hint).into());
     }
-    let is_learned = options.learns_smoothing && options.smoothing.is_none();
-    if options.prior_documents.is_some() && (is_learned || options.smoothing.is_some()) {
+    if options.prior_documents.is_some() && options.gamma.is_some() {
         let problem = "`prior_documents` and `gamma` both set the weight of the prior";
         return Err(InputError::new(problem).hint("give one of them").into());
     }
     Ok(())
 }
 
-/// A family that has a parameter, as it is asked for.
-fn family_with(name: &str) -> &'static str {
-    match name {
-        "sigma" | "sigma0" => "`family` gaussian `covariance` isotropic",
-        "m0" => "`family` gaussian",
-        "gamma" => "`family` multinomial or categorical",
-        "prior_documents" => "`family` multinomial",
-        "nu0" | "psi0" => "`family` gaussian `covariance` full",
-        "tau" => "`family` vmf",
-        "kappa0" => "`covariance` diag or full, or `family` vmf",
-        _ => "`covariance` diag, or `family` bernoulli or poisson",
-    }
+/// The covariances and families that have a prior, as they are asked for.
+fn users(setting: &Setting) -> String {
+    let is_covariance = |name: &&&str| ["isotropic", "diag", "full"].contains(name);
+    let (covariances, families): (Vec<&str>, Vec<&str>) = setting.used_by.iter().partition(is_covariance);
+    let of = |option: &str, names: &[&str]| (!names.is_empty()).then(|| format!("`{option}` {}", listed(names)));
+    let users = [of("covariance", &covariances), of("family", &families)];
+    users.into_iter().flatten().collect::<Vec<_>>().join(" or ")
 }

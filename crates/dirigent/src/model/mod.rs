@@ -12,7 +12,7 @@ pub(crate) mod priors;
 mod tests;
 mod widths;
 
-pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, ModelOptions, Width};
+pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, Gamma, ModelOptions, Width};
 pub(crate) use widths::WidthSearch;
 
 use serde::{Deserialize, Serialize};

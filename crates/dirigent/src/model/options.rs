@@ -48,12 +48,10 @@ impl FamilyName {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Covariance {
-    /// σ²I with a given σ.
-    #[serde(rename = "isotropic")]
-    Fixed,
+    /// The same standard deviation in all columns and components.
+    Isotropic,
     /// Columns are independent, each component with variances of its own.
-    #[serde(rename = "diag")]
-    Diagonal,
+    Diag,
     /// Any covariance, each component with its own.
     Full,
 }
@@ -62,8 +60,8 @@ impl Covariance {
     /// As the command calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Fixed => "isotropic",
-            Self::Diagonal => "diag",
+            Self::Isotropic => "isotropic",
+            Self::Diag => "diag",
             Self::Full => "full",
         }
     }
@@ -88,50 +86,39 @@ pub enum ColumnFamily {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelOptions {
-    /// `--family`
+    /// The distribution of the rows within a cluster.
     pub family: Option<FamilyName>,
-    /// `--covariance`
+    /// The shape of a Gaussian's covariance.
     pub covariance: Option<Covariance>,
     /// The concentration of the Dirichlet process: larger means more clusters.
     #[serde(with = "alpha_as_written")]
     pub alpha: Alpha,
     /// The families of single columns, by name or by number from 1.
     pub column_families: BTreeMap<String, ColumnFamily>,
-    /// `--sigma`
-    #[serde(rename = "sigma")]
-    pub noise_sd: Option<f64>,
-    /// `--sigma0`
-    #[serde(rename = "sigma0")]
-    pub mean_sd: Option<f64>,
-    /// `--m0`
-    #[serde(rename = "m0")]
-    pub prior_mean: Option<f64>,
-    /// `--gamma NUMBER`
-    #[serde(rename = "gamma")]
-    pub smoothing: Option<f64>,
-    /// `--gamma learn`: whether samples of the documents decide, as long as `smoothing` is open.
-    #[serde(rename = "learn_gamma")]
-    pub learns_smoothing: bool,
-    /// `--prior-documents`
+    /// Standard deviation of rows about their cluster's mean.
+    pub sigma: Option<f64>,
+    /// Standard deviation of the cluster means.
+    pub sigma0: Option<f64>,
+    /// The centre of the cluster means: one number for all columns, or one per column.
+    #[serde(with = "numbers_as_written")]
+    pub m0: Option<Vec<f64>>,
+    /// Prior count of each word or level.
+    #[serde(with = "gamma_as_written")]
+    pub gamma: Option<Gamma>,
+    /// Documents that the prior of a cluster weighs.
     pub prior_documents: Option<f64>,
-    /// `--kappa0`
-    #[serde(rename = "kappa0")]
-    pub prior_rows: Option<f64>,
-    /// `--nu0`
-    #[serde(rename = "nu0")]
-    pub degrees: Option<f64>,
-    /// `--psi0`
-    #[serde(rename = "psi0")]
-    pub prior_scale: Option<f64>,
-    /// `--a0`
-    #[serde(rename = "a0")]
-    pub shape: Option<f64>,
-    /// `--b0`
-    #[serde(rename = "b0")]
-    pub rate: Option<f64>,
-    /// `--tau`
-    #[serde(rename = "tau")]
-    pub concentration: Option<f64>,
+    /// Rows that the prior mean is worth; for directions, how closely those of clusters lie together.
+    pub kappa0: Option<f64>,
+    /// Degrees of freedom of the inverse Wishart.
+    pub nu0: Option<f64>,
+    /// Diagonal of the inverse Wishart's scale matrix.
+    pub psi0: Option<f64>,
+    /// Shape of the prior of a precision or a rate, or the prior count of ones.
+    pub a0: Option<f64>,
+    /// Rate of the prior of a precision or a rate, or the prior count of zeros.
+    pub b0: Option<f64>,
+    /// Concentration of a cluster's rows about their direction.
+    pub tau: Option<f64>,
     /// How wide clusters are, learned from components.
     #[serde(skip)]
     pub width: Option<Width>,
@@ -140,8 +127,8 @@ pub struct ModelOptions {
     pub columns: ColumnOptions,
 }
 
-/// How wide clusters are expected to be and how surely, in numbers that do not depend on the unit of a column. It stands for `--nu0` and `--psi0` of full
-/// covariances, for `--a0` and `--b0` of normal columns.
+/// How wide clusters are expected to be and how surely, in numbers that do not depend on the unit of a column. It stands for `nu0` and `psi0` of full
+/// covariances, for `a0` and `b0` of normal columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Width {
     /// ν₀, or a₀.
@@ -165,21 +152,30 @@ pub struct ColumnOptions {
 }
 
 impl ModelOptions {
-    /// The parameters of priors by the names the command has for them.
-    pub(super) fn parameters(&self) -> [(&'static str, Option<f64>); 11] {
-        [
-            ("sigma", self.noise_sd),
-            ("sigma0", self.mean_sd),
-            ("m0", self.prior_mean),
-            ("gamma", self.smoothing),
-            ("prior_documents", self.prior_documents),
-            ("kappa0", self.prior_rows),
-            ("nu0", self.degrees),
-            ("psi0", self.prior_scale),
-            ("a0", self.shape),
-            ("b0", self.rate),
-            ("tau", self.concentration),
-        ]
+    /// The number γ is set to.
+    pub(crate) fn fixed_gamma(&self) -> Option<f64> {
+        match self.gamma {
+            Some(Gamma::Fixed(gamma)) => Some(gamma),
+            Some(Gamma::Learn) | None => None,
+        }
+    }
+
+    /// The parameters of priors that are set to a number.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            ("sigma", self.sigma.is_some()),
+            ("sigma0", self.sigma0.is_some()),
+            ("m0", self.m0.is_some()),
+            ("gamma", self.fixed_gamma().is_some()),
+            ("prior_documents", self.prior_documents.is_some()),
+            ("kappa0", self.kappa0.is_some()),
+            ("nu0", self.nu0.is_some()),
+            ("psi0", self.psi0.is_some()),
+            ("a0", self.a0.is_some()),
+            ("b0", self.b0.is_some()),
+            ("tau", self.tau.is_some()),
+        ];
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 
     /// The family that the user asks for in a column.
@@ -187,9 +183,9 @@ impl ModelOptions {
         self.column_families.get(&self.columns.name(column_ix)).copied()
     }
 
-    /// Whether the user gave the parameter of a prior that the command calls so.
+    /// Whether the user set a parameter of the prior.
     pub fn gives(&self, name: &str) -> bool {
-        self.parameters().iter().any(|(of, value)| *of == name && value.is_some())
+        self.parameters().any(|given| given == name)
     }
 }
 
@@ -237,6 +233,78 @@ impl Alpha {
         match self {
             Self::Auto => 1.0,
             Self::Fixed(alpha) => alpha,
+        }
+    }
+}
+
+/// Where γ of documents comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Gamma {
+    /// From samples of the documents.
+    Learn,
+    /// A number.
+    Fixed(f64),
+}
+
+/// γ as people write it: `"learn"` or a number.
+mod gamma_as_written {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Gamma;
+
+    pub(super) fn serialize<S: Serializer>(gamma: &Option<Gamma>, serializer: S) -> Result<S::Ok, S::Error> {
+        match gamma {
+            None => serializer.serialize_none(),
+            Some(Gamma::Learn) => serializer.serialize_str("learn"),
+            Some(Gamma::Fixed(gamma)) => serializer.serialize_f64(*gamma),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Gamma>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Text(String),
+            Nothing(()),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Number(gamma)) => Ok(Some(Gamma::Fixed(gamma))),
+            Ok(Written::Nothing(())) => Ok(None),
+            Ok(Written::Text(text)) if text == "learn" => Ok(Some(Gamma::Learn)),
+            _ => Err(D::Error::custom("expected learn or a number")),
+        }
+    }
+}
+
+/// Numbers as people write them: one for all columns, or a list.
+mod numbers_as_written {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(numbers: &Option<Vec<f64>>, serializer: S) -> Result<S::Ok, S::Error> {
+        match numbers.as_deref() {
+            None => serializer.serialize_none(),
+            Some([number]) => serializer.serialize_f64(*number),
+            Some(numbers) => numbers.serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<f64>>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            List(Vec<f64>),
+            Nothing(()),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Number(number)) => Ok(Some(vec![number])),
+            Ok(Written::List(numbers)) if !numbers.is_empty() => Ok(Some(numbers)),
+            Ok(Written::Nothing(())) => Ok(None),
+            _ => Err(D::Error::custom("expected a number, or a list of one number per column")),
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::checks::{above, finite, positive};
 use super::choose::Shape;
 use super::{Choice, ColumnFamily, Covariance, FamilyName, Model, ModelOptions, Width};
-use crate::error::Result;
+use crate::error::{InputError, Result};
 use crate::family::{
     Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher,
 };
@@ -63,13 +63,27 @@ pub(crate) fn model(shape: Shape, options: &ModelOptions, survey: &Survey) -> Re
     Ok((model, gathered.0))
 }
 
-/// m₀: the user's in every column, or the mean of each.
+/// m₀: the user's, or the mean of each column.
 fn prior_means(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Vec<f64>> {
-    match options.prior_mean {
-        Some(mean) => Ok(vec![finite("`m0`", mean)?; survey.n_columns]),
-        None => {
-            gathered.tell("m0", "the mean of each column".into(), "clusters lie about the middle of the data");
-            Ok(survey.means())
+    if options.m0.is_none() {
+        gathered.tell("m0", "the mean of each column".into(), "clusters lie about the middle of the data");
+        return Ok(survey.means());
+    }
+    let means = survey.means().into_iter().enumerate();
+    means.map(|(column_ix, mean)| prior_mean(options, column_ix, mean, survey.n_columns)).collect()
+}
+
+/// m₀ of a column: the user's number for it or for all columns, or its mean.
+fn prior_mean(options: &ModelOptions, column_ix: usize, mean: f64, n_columns: usize) -> Result<f64> {
+    match options.m0.as_deref() {
+        None => finite("`m0`", mean),
+        Some([number]) => finite("`m0`", *number),
+        Some(numbers) if numbers.len() == n_columns => finite("`m0`", numbers[column_ix]),
+        Some(numbers) => {
+            let problem = format!("`m0` has {} values, and there are {n_columns} columns", numbers.len());
+            Err(InputError::new(problem)
+                .hint("give one value for all columns, or one per column in their order")
+                .into())
         }
     }
 }
@@ -78,8 +92,8 @@ fn gaussian_fixed(options: &ModelOptions, survey: &Survey, gathered: &mut Gather
     // rows that are all equal have no scale of their own
     let data_sd = if survey.pooled_sd() > 0.0 { survey.pooled_sd() } else { 1.0 };
     let noise_sd =
-        gathered.take("sigma", options.noise_sd, data_sd / 2.0, "half the pooled standard deviation of the columns");
-    let mean_sd = gathered.take("sigma0", options.mean_sd, data_sd, "the pooled standard deviation of the columns");
+        gathered.take("sigma", options.sigma, data_sd / 2.0, "half the pooled standard deviation of the columns");
+    let mean_sd = gathered.take("sigma0", options.sigma0, data_sd, "the pooled standard deviation of the columns");
     Ok(GaussianFixed {
         noise_sd: positive("`sigma`", noise_sd)?,
         mean_sd: positive("`sigma0`", mean_sd)?,
@@ -92,23 +106,23 @@ fn gaussian_full(options: &ModelOptions, survey: &Survey, gathered: &mut Gathere
     let n_columns = survey.n_columns;
     let scale: Vec<f64> = survey.columns().iter().map(ColumnSummary::sd).collect();
     let rule = prior_rows(n_columns);
-    let prior_rows = positive("`kappa0`", gathered.take("kappa0", options.prior_rows, rule, WHY_PRIOR_ROWS))?;
+    let prior_rows = positive("`kappa0`", gathered.take("kappa0", options.kappa0, rule, WHY_PRIOR_ROWS))?;
     let least = n_columns as f64 - 1.0;
     let rule = n_columns as f64 + STRENGTH;
-    let learnt = options.degrees.or(options.width.as_ref().map(|width| width.strength));
+    let learnt = options.nu0.or(options.width.as_ref().map(|width| width.strength));
     let degrees = gathered.take("nu0", learnt, rule, "columns + 2: the weakest that has a mean");
     let degrees = above("`nu0`", degrees, least, &format!("larger than {least}, the columns less one"))?;
     let mut prior_scale = vec![0.0; n_columns * (n_columns + 1) / 2];
     let mut diagonal = 0;
     for (ix, scale) in scale.iter().enumerate() {
-        prior_scale[diagonal] = match options.prior_scale {
+        prior_scale[diagonal] = match options.psi0 {
             Some(psi0) => positive("`psi0`", psi0)? / (scale * scale),
             // the mean of an inverse Wishart is Ψ₀ / (ν₀ − D − 1)
             None => share(options, ix) * (degrees - least - 2.0).max(1.0),
         };
         diagonal += n_columns - ix;
     }
-    if options.prior_scale.is_none() && options.width.is_none() {
+    if options.psi0.is_none() && options.width.is_none() {
         let value = format!("{} of each column's variance", prior_scale[0]);
         gathered.tell("psi0", value, "clusters are expected to have a fifth of the variance of the data");
     }
@@ -137,7 +151,7 @@ fn multinomial(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered)
         }
     };
     let rule = documents * words_per_row / survey.n_columns as f64;
-    let smoothing = positive("`gamma`", gathered.take("gamma", options.smoothing, rule, &why))?;
+    let smoothing = positive("`gamma`", gathered.take("gamma", options.fixed_gamma(), rule, &why))?;
     Ok(Multinomial { smoothing, n_words: survey.n_columns })
 }
 
@@ -161,10 +175,10 @@ fn vmf(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Resu
     let within = (0.5 * (1.0 + resultant * resultant)).sqrt();
     let why = "clusters are expected to have half of the spread of the data about its mean direction";
     let rule = concentration_of(within, survey.n_columns);
-    let concentration = positive("`tau`", gathered.take("tau", options.concentration, rule, why))?;
+    let concentration = positive("`tau`", gathered.take("tau", options.tau, rule, why))?;
     let why = "cluster directions are expected to spread as the rows do";
     let rule = concentration_of(resultant, survey.n_columns);
-    let prior_strength = positive("`kappa0`", gathered.take("kappa0", options.prior_rows, rule, why))?;
+    let prior_strength = positive("`kappa0`", gathered.take("kappa0", options.kappa0, rule, why))?;
     let prior_direction = if length > 1e-9 {
         means.iter().map(|mean| mean / length).collect()
     } else {
@@ -192,7 +206,7 @@ fn columns(
     let mut columns = Vec::with_capacity(laws.len());
     for (ix, (law, column)) in laws.iter().zip(survey.columns()).enumerate() {
         let usual = match law {
-            ColumnFamily::Gaussian => normal(options, ix, column, prior_rows(laws.len()))?,
+            ColumnFamily::Gaussian => normal(options, ix, column, laws.len())?,
             ColumnFamily::Bernoulli => bernoulli(options, column)?,
             ColumnFamily::Poisson => poisson(options, column)?,
             ColumnFamily::Categorical => categorical(options, column, options.columns.levels(ix))?,
@@ -205,19 +219,19 @@ fn columns(
     Ok(Columns { kind, columns })
 }
 
-fn normal(options: &ModelOptions, column_ix: usize, column: &ColumnSummary, prior_rows: f64) -> Result<ColumnLaw> {
+fn normal(options: &ModelOptions, column_ix: usize, column: &ColumnSummary, n_columns: usize) -> Result<ColumnLaw> {
     let scale = column.sd();
     let learnt = options.width.as_ref().map_or(SHAPE, |width| width.strength);
-    let shape = positive("`a0`", options.shape.unwrap_or(learnt))?;
-    let rate = match options.rate {
+    let shape = positive("`a0`", options.a0.unwrap_or(learnt))?;
+    let rate = match options.b0 {
         Some(rate) => positive("`b0`", rate)? / (scale * scale),
         None => share(options, column_ix) * shape,
     };
     Ok(ColumnLaw::Normal {
         offset: column.mean,
         scale,
-        prior_mean: finite("`m0`", options.prior_mean.unwrap_or(column.mean))?,
-        prior_rows: positive("`kappa0`", options.prior_rows.unwrap_or(prior_rows))?,
+        prior_mean: prior_mean(options, column_ix, column.mean, n_columns)?,
+        prior_rows: positive("`kappa0`", options.kappa0.unwrap_or(prior_rows(n_columns)))?,
         shape,
         rate,
     })
@@ -226,20 +240,20 @@ fn normal(options: &ModelOptions, column_ix: usize, column: &ColumnSummary, prio
 fn bernoulli(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
     let share = column.mean.clamp(0.05, 0.95);
     Ok(ColumnLaw::Bernoulli {
-        a: positive("`a0`", options.shape.unwrap_or(share))?,
-        b: positive("`b0`", options.rate.unwrap_or(1.0 - share))?,
+        a: positive("`a0`", options.a0.unwrap_or(share))?,
+        b: positive("`b0`", options.b0.unwrap_or(1.0 - share))?,
     })
 }
 
 fn poisson(options: &ModelOptions, column: &ColumnSummary) -> Result<ColumnLaw> {
-    let shape = positive("`a0`", options.shape.unwrap_or(1.0))?;
+    let shape = positive("`a0`", options.a0.unwrap_or(1.0))?;
     let mean = if column.mean > 0.0 { column.mean } else { 1.0 };
-    Ok(ColumnLaw::Poisson { shape, rate: positive("`b0`", options.rate.unwrap_or(shape / mean))? })
+    Ok(ColumnLaw::Poisson { shape, rate: positive("`b0`", options.b0.unwrap_or(shape / mean))? })
 }
 
 fn categorical(options: &ModelOptions, column: &ColumnSummary, n_levels: Option<usize>) -> Result<ColumnLaw> {
     let n_levels = n_levels.unwrap_or(column.max.max(0.0) as usize + 1).max(1);
-    let smoothing = positive("`gamma`", options.smoothing.unwrap_or(LEVEL_ROWS))?;
+    let smoothing = positive("`gamma`", options.fixed_gamma().unwrap_or(LEVEL_ROWS))?;
     Ok(ColumnLaw::Categorical { smoothing, n_levels })
 }
 

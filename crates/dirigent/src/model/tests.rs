@@ -14,7 +14,7 @@ fn counts() -> Survey {
 }
 
 fn fixed() -> ModelOptions {
-    ModelOptions { covariance: Some(Covariance::Fixed), ..ModelOptions::default() }
+    ModelOptions { covariance: Some(Covariance::Isotropic), ..ModelOptions::default() }
 }
 
 fn survey(n_columns: usize, cells: Vec<f64>) -> Survey {
@@ -74,17 +74,17 @@ fn rows_without_words_have_a_gamma_too() {
 fn the_weight_of_the_prior_is_the_users_if_given_and_gamma_has_one_source() {
     let weight = ModelOptions { prior_documents: Some(3.0), ..ModelOptions::default() };
     assert_eq!(gamma_of(&weight, &counts()).0, 3.0 * 4.0 / 4.0);
-    let given = ModelOptions { smoothing: Some(1.0), ..ModelOptions::default() };
+    let given = ModelOptions { gamma: Some(Gamma::Fixed(1.0)), ..ModelOptions::default() };
     assert_eq!(gamma_of(&given, &counts()), (1.0, None));
-    let learned = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
+    let learned = ModelOptions { gamma: Some(Gamma::Learn), ..ModelOptions::default() };
     for options in [given, learned.clone()] {
         let problem = problem_of(&ModelOptions { prior_documents: Some(3.0), ..options }, &counts());
         assert!(problem.contains("`prior_documents` and `gamma`"), "{problem}");
     }
     let zero = ModelOptions { prior_documents: Some(0.0), ..ModelOptions::default() };
     assert!(problem_of(&zero, &counts()).contains("`prior_documents` must be a positive number, got 0"));
-    assert!(problem_of(&weight, &numbers()).contains("`prior_documents` is no parameter"));
-    assert!(problem_of(&learned, &numbers()).contains("`gamma` learn is for documents"));
+    assert!(problem_of(&weight, &numbers()).contains("`prior_documents` requires `family` multinomial"));
+    assert!(problem_of(&learned, &numbers()).contains("`gamma=learn` requires documents"));
 }
 
 #[test]
@@ -108,21 +108,24 @@ fn a_learnt_width_is_for_normal_columns_alone() {
 
 #[test]
 fn a_wrong_option_names_itself_its_value_and_the_way_out() {
-    let zero = ModelOptions { noise_sd: Some(0.0), ..fixed() };
+    let zero = ModelOptions { sigma: Some(0.0), ..fixed() };
     let error = Model::resolve(&zero, &numbers()).unwrap_err();
     assert_eq!(error.to_string(), "`sigma` must be a positive number, got 0");
     assert!(error.hint().unwrap().contains("leave `sigma` out"));
     assert_eq!(Alpha::fixed(-1.0).unwrap_err().to_string(), "`alpha` must be a positive number, got -1");
-    let degrees = ModelOptions { degrees: Some(1.0), ..ModelOptions::default() };
+    let degrees = ModelOptions { nu0: Some(1.0), ..ModelOptions::default() };
     assert!(problem_of(&degrees, &numbers()).contains("`nu0` must be larger than 1"));
 }
 
 #[test]
 fn a_parameter_of_another_family_is_an_error() {
-    let gamma = ModelOptions { smoothing: Some(1.0), ..ModelOptions::default() };
+    let gamma = ModelOptions { gamma: Some(Gamma::Fixed(1.0)), ..ModelOptions::default() };
     let problem = problem_of(&gamma, &numbers());
-    assert!(problem.contains("`gamma` is no parameter of `family` gaussian `covariance` full"), "{problem}");
-    let sigma = ModelOptions { noise_sd: Some(1.0), ..ModelOptions::default() };
+    assert!(
+        problem.contains("`gamma` requires `family` multinomial, categorical or mixed, and the rows have"),
+        "{problem}"
+    );
+    let sigma = ModelOptions { sigma: Some(1.0), ..ModelOptions::default() };
     assert!(Model::resolve(&sigma, &counts()).is_err());
     let covariance = ModelOptions { family: Some(FamilyName::Bernoulli), ..fixed() };
     assert!(problem_of(&covariance, &numbers()).contains("`covariance` belongs to `family` gaussian"));
@@ -139,7 +142,7 @@ fn the_family_is_chosen_by_what_the_rows_look_like() {
     assert_eq!(name_of(&auto, &survey(2, vec![0.0, 7.5, 1.0, -2.5])), "mixed");
     assert_eq!(name_of(&auto, &survey(3, vec![0.6, 0.8, 0.0, 0.0, 0.6, -0.8])), "vmf");
     assert_eq!(
-        name_of(&ModelOptions { noise_sd: Some(1.0), ..auto.clone() }, &numbers()),
+        name_of(&ModelOptions { sigma: Some(1.0), ..auto.clone() }, &numbers()),
         "gaussian, covariance isotropic"
     );
     let text = |n_levels: Vec<Option<usize>>| ModelOptions {
@@ -224,7 +227,7 @@ fn the_unit_of_a_column_does_not_matter() {
     let cells: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64 - 3.0).collect();
     // a power of two, so that nothing is rounded
     let scaled: Vec<f64> = cells.iter().enumerate().map(|(i, x)| if i % 2 == 0 { x * 1024.0 } else { *x }).collect();
-    for covariance in [Covariance::Diagonal, Covariance::Full] {
+    for covariance in [Covariance::Diag, Covariance::Full] {
         let options = ModelOptions { covariance: Some(covariance), ..ModelOptions::default() };
         let rows = [cells.clone(), scaled.clone()].map(|cells| Shard::of_table(Table::from_f64(2, cells)));
         let stats = rows.map(|rows| {

@@ -146,8 +146,8 @@ impl WidthSearch {
             }
             Model::Columns(_) => self.with_columns(priors::SHAPES[place.strength], place, shares),
             Model::VonMisesFisher(family) => {
-                let concentration = Some(family.concentration * times(CONCENTRATIONS));
-                ModelOptions { concentration, ..self.asked.clone() }
+                let tau = Some(family.concentration * times(CONCENTRATIONS));
+                ModelOptions { tau, ..self.asked.clone() }
             }
             Model::Multinomial(_) => self.asked.clone(),
         }
@@ -159,9 +159,9 @@ impl WidthSearch {
         let share = VARIANCES.powi(place.factor);
         // never above the rule: with more, a stray row gets a component of its own too cheaply
         let wide = mean.min(priors::prior_rows(shares.len()));
-        let prior_rows = self.asked.prior_rows.or(place.has_wide_means.then_some(wide));
+        let kappa0 = self.asked.kappa0.or(place.has_wide_means.then_some(wide));
         let weights = self.weights.clone();
-        ModelOptions { prior_rows, width: Some(Width { strength, share, columns, weights }), ..self.asked.clone() }
+        ModelOptions { kappa0, width: Some(Width { strength, share, columns, weights }), ..self.asked.clone() }
     }
 }
 
@@ -172,9 +172,9 @@ fn with_fixed(options: &ModelOptions, shares: &[f64], times: f64, survey: &Surve
     let (n, total) = (shares.len().max(1) as f64, variances.sum::<f64>());
     let total = if total > 0.0 { total } else { n };
     let within = (within * times * times).clamp(NARROWEST * total, 0.95 * total);
-    let noise_sd = Some((within / n).sqrt());
-    let mean_sd = Some(((total - within) / n).sqrt());
-    ModelOptions { noise_sd, mean_sd, ..options.clone() }
+    let sigma = Some((within / n).sqrt());
+    let sigma0 = Some(((total - within) / n).sqrt());
+    ModelOptions { sigma, sigma0, ..options.clone() }
 }
 
 /// The share of each column's variance that is within the sets of a labelling; none for counts.

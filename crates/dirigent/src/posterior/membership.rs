@@ -41,7 +41,7 @@ mod tests {
         // one column, four rows, σ = σ₀ = 1, prior mean 0; clusters {0, 1} and {1.5, 3}
         let shard = Shard::of_table(Table::from_f64(1, vec![0.0, 1.0, 1.5, 3.0]));
         let options =
-            ModelOptions { noise_sd: Some(1.0), mean_sd: Some(1.0), prior_mean: Some(0.0), ..ModelOptions::default() };
+            ModelOptions { sigma: Some(1.0), sigma0: Some(1.0), m0: Some(vec![0.0]), ..ModelOptions::default() };
         let model = Model::resolve(&options, &Survey::of(&shard)).unwrap();
         // the posterior of a mean given two rows is N(sum / 3, 1/3), so a row's predictive is N(sum / 3, 4/3); sizes are equal
         let density = |x: f64, sum: f64| libm::exp(-(x - sum / 3.0) * (x - sum / 3.0) / (2.0 * 4.0 / 3.0));

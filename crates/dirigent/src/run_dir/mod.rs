@@ -13,6 +13,7 @@ mod record;
 mod sample;
 mod tree_file;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ use crate::trace::TraceWriter;
 use crate::tree::Tree;
 
 /// The files of a run folder.
-pub const FILES: [&str; 14] = [
+pub const FILES: [&str; 16] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -47,7 +48,11 @@ pub const FILES: [&str; 14] = [
     // where labels.npy does not hold components
     "component_labels.npy",
     "sample.npz",
+    // rows by cluster and known class, where classes are known
+    "classes.csv",
     "report.html",
+    // names that people gave to clusters, for the report
+    "names.csv",
     // of the Python package: the parameters of the estimator that was saved here
     "estimator.json",
 ];
@@ -127,6 +132,19 @@ impl RunDir {
             writeln!(file, "row,label,certainty")?;
             let mut rows = labels.iter().zip(certainty).enumerate();
             rows.try_for_each(|(row, (label, certainty))| writeln!(file, "{row},{label},{certainty}"))
+        })
+    }
+
+    /// Writes `classes.csv`: how many rows of each cluster are of each known class.
+    pub fn write_classes(&self, labels: &[u32], truth: &[u32], name_of: impl Fn(u32) -> String) -> Result<()> {
+        let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        labels.iter().zip(truth).for_each(|(&label, &class)| *counts.entry((label, class)).or_default() += 1);
+        write_file(&self.path.join("classes.csv"), |file| {
+            writeln!(file, "cluster,rows,class")?;
+            counts.iter().try_for_each(|((label, class), rows)| {
+                // the one text cell comes last and is quoted
+                writeln!(file, "{label},{rows},\"{}\"", name_of(*class).replace('"', "\"\"").replace(['\n', '\r'], " "))
+            })
         })
     }
 

@@ -23,7 +23,7 @@ const DENSE_MODEL: &str = "has sparse counts, but the model was fitted to dense 
 const COMPONENTS: &str = "components.npz";
 /// Raised when an older reader could not read what is written.
 const FORMAT: u64 = 2;
-/// What a model without levels and without a transform is written as: readers of this know neither.
+/// What a model of plain numbers without a transform is written as: readers of this know nothing else.
 const PLAIN_FORMAT: u64 = 1;
 
 /// A model as a run leaves it behind.
@@ -111,7 +111,8 @@ impl FittedModel {
             file.array(name, &shape, numbers)?;
         }
         file.finish()?;
-        let is_plain = self.transform.is_none() && self.columns.levels.is_empty();
+        let FittedColumns { levels, formats, left_out, .. } = &self.columns;
+        let is_plain = self.transform.is_none() && levels.is_empty() && formats.is_empty() && left_out.is_empty();
         let record = Record {
             format: if is_plain { PLAIN_FORMAT } else { FORMAT },
             readme: README.iter().chain([&family.formula()]).map(|line| line.to_string()).collect(),
@@ -152,6 +153,10 @@ impl FittedModel {
         let n_levels = columns.levels.len();
         if n_levels != 0 && (n_levels != columns.n_columns || transform.is_some()) {
             return wrong(format!("`columns.levels` tells of {n_levels} columns, expected {}", columns.n_columns));
+        }
+        let n_formats = columns.formats.len();
+        if n_formats != 0 && n_formats != columns.n_columns {
+            return wrong(format!("`columns.formats` tells of {n_formats} columns, expected {}", columns.n_columns));
         }
         if let Some(problem) = problem_of_levels(&model, &columns) {
             return wrong(problem);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::fit::{DataOptions, FitOptions};
-use crate::io::{DataFile, DataSet, FittedColumns, Header, Selection};
+use crate::io::{CellFormat, DataFile, DataSet, FittedColumns, Header, LeftOut, Selection};
 use crate::method::chains::Diagnostics;
 use crate::model::{Choice, Model};
 use crate::posterior::draws::KPosterior;
@@ -95,6 +95,11 @@ pub struct DataRecord<'a> {
     /// The levels of columns that hold text: for the model file.
     #[serde(skip)]
     pub levels: &'a [Option<Vec<String>>],
+    /// The columns that are left out because of what they hold.
+    pub left_out: &'a [LeftOut],
+    /// How cells are numbers: for the model file.
+    #[serde(skip)]
+    pub formats: &'a [CellFormat],
     /// Whether sparse text files number their columns from 0: for the model file.
     #[serde(skip)]
     pub numbered_from_zero: bool,
@@ -139,6 +144,8 @@ impl<'a> DataRecord<'a> {
                 header: selection.header,
             },
             levels: data.levels(),
+            left_out: data.left_out(),
+            formats: data.formats(),
             numbered_from_zero: data.numbered_from_zero(),
             transform: None,
             truth: None,
@@ -160,9 +167,12 @@ impl DataRecord<'_> {
                 exclude: exclude.to_vec(),
                 label_column: label_column.map(str::to_owned),
                 text_columns: text_columns.to_vec(),
+                kept: Vec::new(),
                 header,
             },
             levels: if has_text { self.levels.to_vec() } else { Vec::new() },
+            formats: self.formats.to_vec(),
+            left_out: self.left_out.to_vec(),
             numbered_from_zero: self.numbered_from_zero,
         }
     }

@@ -128,6 +128,8 @@ mod tests {
             names: None,
             selection: Selection::default(),
             levels: Vec::new(),
+            formats: Vec::new(),
+            left_out: Vec::new(),
             numbered_from_zero: false,
         }
     }

@@ -22,6 +22,15 @@ pub struct Prediction {
     pub log_density: f64,
 }
 
+impl Prediction {
+    /// The same for a row that may belong to no cluster there is: certainty is then the probability of the label with that possibility counted.
+    #[must_use]
+    pub fn with_new(self) -> Self {
+        let certainty = (f64::from(self.certainty) * (1.0 - self.p_new)) as f32;
+        Self { certainty, ..self }
+    }
+}
+
 /// The weight of a component not seen before, and of all together.
 pub(super) struct NewComponent {
     log_alpha: f64,

@@ -1,6 +1,6 @@
 //! What stands in for overlap between clusters that no row has in common: how badly their rows fit one component.
 
-use crate::consolidate::squared_distance;
+use crate::consolidate::Sketches;
 use crate::family::Conjugate;
 use crate::stats::Stats;
 
@@ -13,8 +13,8 @@ pub(super) trait Distances {
     /// Joins two clusters; the union has the next number.
     fn join(&mut self, a: usize, b: usize);
 
-    /// The nearest of some other clusters, and how far it is; ties go to the first.
-    fn nearest(&mut self, of: usize, others: &mut dyn Iterator<Item = usize>) -> Option<(f64, usize)>;
+    /// The nearest of some clusters but itself, and how far it is; ties go to the smallest number.
+    fn nearest(&mut self, of: usize, among: &[usize]) -> Option<(f64, usize)>;
 }
 
 /// (b(A) + b(B) − b₀ − b(A ∪ B)) (1/|A| + 1/|B|): the loss of log-likelihood per row of a merge, weighed such that it does not depend on the sizes. For
@@ -23,12 +23,12 @@ pub(super) struct MergeLosses<'a> {
     family: &'a dyn Conjugate,
     log_normalizer_empty: f64,
     clusters: Vec<Cluster>,
+    sketches: Sketches,
 }
 
 struct Cluster {
     stats: Stats,
     log_normalizer: Option<f64>,
-    sketch: Vec<f32>,
 }
 
 impl<'a> MergeLosses<'a> {
@@ -37,14 +37,15 @@ impl<'a> MergeLosses<'a> {
             family,
             log_normalizer_empty: family.log_normalizer_empty(),
             clusters: Vec::with_capacity(2 * components.len()),
+            sketches: Sketches::default(),
         };
         components.iter().for_each(|stats| losses.push(stats.clone()));
         losses
     }
 
     fn push(&mut self, stats: Stats) {
-        let sketch = self.family.sketch(&stats);
-        self.clusters.push(Cluster { stats, log_normalizer: None, sketch });
+        self.sketches.set(self.clusters.len(), &self.family.sketch(&stats));
+        self.clusters.push(Cluster { stats, log_normalizer: None });
     }
 
     fn log_normalizer(&mut self, ix: usize) -> f64 {
@@ -71,16 +72,13 @@ impl Distances for MergeLosses<'_> {
         self.push(union);
     }
 
-    fn nearest(&mut self, of: usize, others: &mut dyn Iterator<Item = usize>) -> Option<(f64, usize)> {
-        let mut others: Vec<usize> = others.collect();
-        if others.len() > MOST_COMPARED {
-            let sketch = &self.clusters[of].sketch;
-            let mut distances: Vec<(f32, usize)> =
-                others.iter().map(|&ix| (squared_distance(sketch, &self.clusters[ix].sketch), ix)).collect();
-            distances.select_nth_unstable_by(NEAREST, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            others = distances[..NEAREST].iter().map(|&(_, ix)| ix).collect();
-        }
-        let losses = others.into_iter().map(|ix| (self.loss(of, ix), ix));
+    fn nearest(&mut self, of: usize, among: &[usize]) -> Option<(f64, usize)> {
+        let compared = if among.len() > MOST_COMPARED + 1 {
+            self.sketches.nearest_among(of, among, NEAREST)
+        } else {
+            among.iter().copied().filter(|&ix| ix != of).collect()
+        };
+        let losses = compared.into_iter().map(|ix| (self.loss(of, ix), ix));
         losses.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
     }
 }

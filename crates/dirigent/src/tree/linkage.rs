@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::distance::Distances;
+use super::live::LiveClusters;
 use super::overlap::{OverlapSums, weight_of};
 
 /// Two clusters that become one. Clusters are numbered as SciPy does: components first, then unions in the order of the merges.
@@ -44,27 +45,97 @@ impl PartialOrd for Candidate {
     }
 }
 
+/// An entry of the queue: two clusters, or a bound for a cluster whose best neighbour is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Pair(Candidate),
+    /// No neighbour of the cluster is more similar to it than this; which one is best is looked up only when the bound is reached.
+    Bound(Bound),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bound {
+    similarity: f64,
+    cluster: usize,
+}
+
+impl Eq for Bound {}
+
+impl Entry {
+    fn similarity(&self) -> f64 {
+        match self {
+            Self::Pair(candidate) => candidate.similarity,
+            Self::Bound(bound) => bound.similarity,
+        }
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        // a bound comes before pairs that are as similar: one of them may be its own
+        self.similarity().total_cmp(&other.similarity()).then_with(|| match (self, other) {
+            (Self::Pair(one), Self::Pair(other)) => one.cmp(other),
+            (Self::Bound(one), Self::Bound(other)) => other.cluster.cmp(&one.cluster),
+            (Self::Bound(_), Self::Pair(_)) => std::cmp::Ordering::Greater,
+            (Self::Pair(_), Self::Bound(_)) => std::cmp::Ordering::Less,
+        })
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What is known of the most similar neighbour of a cluster.
+#[derive(Debug, Clone, Copy)]
+enum Best {
+    /// It has no neighbour.
+    None,
+    Known(Candidate),
+    /// It was merged; no other is more similar than this.
+    AtMost(f64),
+}
+
 /// The state between merges.
 struct Agglomeration<'a> {
-    /// Those that are not merged yet, in any order.
-    live: Vec<usize>,
-    /// Where each cluster is in `live`, if it is.
-    place: Vec<Option<usize>>,
+    live: LiveClusters,
     /// In steps of 2⁻³².
     weights: Vec<u64>,
-    /// Σ |w_a − w_b| over pairs of live clusters.
-    differences: u128,
     /// (other, O) of each cluster; others that are merged meanwhile are passed over.
     neighbours: Vec<Vec<(usize, f64)>>,
-    /// The most similar neighbour of each cluster, if it has any.
-    best: Vec<Option<Candidate>>,
-    /// All best ones there have been. σ of a pair does not change while both live, so one is valid as long as they do.
-    candidates: BinaryHeap<Candidate>,
-    /// For each cluster the nearest, where that was asked for.
-    nearest: Vec<Option<(f64, usize)>>,
+    best: Vec<Best>,
+    /// σ of a pair does not change while both live, so an entry is valid as long as they do.
+    queue: BinaryHeap<Entry>,
+    /// Pairs of a cluster and the one nearest to it, nearest first, once no two clusters overlap.
+    nearest: Option<BinaryHeap<Reverse<Near>>>,
     distances: &'a mut dyn Distances,
     /// Overlaps of the cluster that is being made, by the other's number.
     room: Vec<f64>,
+}
+
+/// A cluster and the one nearest to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Near {
+    distance: f64,
+    pair: [usize; 2],
+    of: usize,
+}
+
+impl Eq for Near {}
+
+impl Ord for Near {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let by_distance = self.distance.total_cmp(&other.distance);
+        by_distance.then_with(|| (self.pair, self.of).cmp(&(other.pair, other.of)))
+    }
+}
+
+impl PartialOrd for Near {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Merges all components, in order.
@@ -97,26 +168,19 @@ impl<'a> Agglomeration<'a> {
             neighbours[a].push((b, overlap));
             neighbours[b].push((a, overlap));
         }
-        let mut sorted = sums.weights().to_vec();
-        sorted.sort_unstable();
-        let (mut differences, mut below) = (0, 0);
-        for (ix, &weight) in sorted.iter().enumerate() {
-            differences += u128::from(weight) * ix as u128 - below;
-            below += u128::from(weight);
-        }
         let mut state = Self {
-            live: (0..n).collect(),
-            place: (0..n).map(Some).collect(),
+            live: LiveClusters::new(sums.weights()),
             weights: sums.weights().to_vec(),
-            differences,
             neighbours,
-            best: vec![None; n],
-            candidates: BinaryHeap::new(),
-            nearest: vec![None; n],
+            best: vec![Best::None; n],
+            queue: BinaryHeap::new(),
+            nearest: None,
             distances,
             room: vec![0.0; 2 * n],
         };
-        (0..n).for_each(|ix| state.find_best(ix));
+        (0..n).for_each(|ix| {
+            state.find_best(ix);
+        });
         state
     }
 
@@ -124,95 +188,101 @@ impl<'a> Agglomeration<'a> {
         overlap / (weight_of(self.weights[a]) * weight_of(self.weights[b]))
     }
 
-    fn is_live(&self, ix: usize) -> bool {
-        self.place[ix].is_some()
-    }
-
     /// Looks through the neighbours of a cluster.
-    fn find_best(&mut self, ix: usize) {
+    fn find_best(&mut self, ix: usize) -> Option<Candidate> {
         let mut neighbours = std::mem::take(&mut self.neighbours[ix]);
-        neighbours.retain(|&(other, _)| self.is_live(other));
+        neighbours.retain(|&(other, _)| self.live.has(other));
         let candidate = |&(other, overlap): &(usize, f64)| Candidate {
             similarity: self.similarity(ix, other, overlap),
             pair: [ix.min(other), ix.max(other)],
         };
-        self.best[ix] = neighbours.iter().map(candidate).max();
+        let best = neighbours.iter().map(candidate).max();
         self.neighbours[ix] = neighbours;
-        self.candidates.extend(self.best[ix]);
+        self.best[ix] = best.map_or(Best::None, Best::Known);
+        self.queue.extend(best.map(Entry::Pair));
+        best
     }
 
-    /// 2 Σ |w_a − w_b| > (m − 1) Σ w: the Gini coefficient, 1 if one has it all, exceeds ½.
-    fn are_unequal(&self) -> bool {
-        let total: u128 = self.live.iter().map(|&ix| u128::from(self.weights[ix])).sum();
-        2 * self.differences > (self.live.len() as u128 - 1) * total
+    fn best_of(&mut self, ix: usize) -> Option<Candidate> {
+        match self.best[ix] {
+            Best::None => None,
+            Best::Known(candidate) => Some(candidate),
+            Best::AtMost(_) => self.find_best(ix),
+        }
     }
 
     fn next(&mut self) -> Next {
-        if self.are_unequal() {
-            let lightest = self.live.iter().copied().min_by_key(|&ix| (self.weights[ix], ix)).expect("two are left");
-            return match self.best[lightest] {
+        if self.live.are_unequal() {
+            let lightest = self.live.lightest();
+            return match self.best_of(lightest) {
                 Some(best) => Next::Overlapping(best),
-                None => self.nearest_of(lightest, false),
+                None => {
+                    let near = self.nearest_of(lightest);
+                    Next::Apart(near.distance, near.pair)
+                }
             };
         }
-        while let Some(candidate) = self.candidates.peek() {
-            if candidate.pair.iter().all(|&ix| self.is_live(ix)) {
-                return Next::Overlapping(*candidate);
+        while let Some(&entry) = self.queue.peek() {
+            match entry {
+                Entry::Pair(candidate) if candidate.pair.iter().all(|&ix| self.live.has(ix)) => {
+                    return Next::Overlapping(candidate);
+                }
+                Entry::Pair(_) => {
+                    self.queue.pop();
+                }
+                Entry::Bound(Bound { cluster, similarity }) => {
+                    self.queue.pop();
+                    let is_current = matches!(self.best[cluster], Best::AtMost(bound) if bound == similarity);
+                    if self.live.has(cluster) && is_current {
+                        self.find_best(cluster);
+                    }
+                }
             }
-            self.candidates.pop();
         }
-        let mut all = self.live.clone();
-        all.sort_unstable();
-        let pairs = all.into_iter().map(|ix| self.nearest_of(ix, true));
-        let closer = |a: Next, b: Next| match (&a, &b) {
-            (Next::Apart(of_a, pair_a), Next::Apart(of_b, pair_b)) => {
-                if of_b.total_cmp(of_a).then(pair_b.cmp(pair_a)).is_lt() { b } else { a }
+        self.next_apart()
+    }
+
+    /// The two clusters that are nearest, where no two overlap.
+    fn next_apart(&mut self) -> Next {
+        if self.nearest.is_none() {
+            let all = self.live.clusters().to_vec();
+            self.nearest = Some(all.into_iter().map(|ix| Reverse(self.nearest_of(ix))).collect());
+        }
+        let mut nearest = self.nearest.take().expect("it was filled above");
+        let Reverse(found) = loop {
+            let &Reverse(near) = nearest.peek().expect("two are left");
+            if near.pair.iter().all(|&ix| self.live.has(ix)) {
+                break Reverse(near);
             }
-            _ => unreachable!("no two overlap"),
+            nearest.pop();
+            if self.live.has(near.of) {
+                nearest.push(Reverse(self.nearest_of(near.of)));
+            }
         };
-        pairs.reduce(closer).expect("two are left")
+        self.nearest = Some(nearest);
+        Next::Apart(found.distance, found.pair)
     }
 
-    /// The pair of a cluster and the one nearest to it. What is known may leave out a union made since, whose own nearest then is as near.
-    fn nearest_of(&mut self, ix: usize, may_be_known: bool) -> Next {
-        let known = self.nearest[ix].filter(|&(_, other)| may_be_known && self.place[other].is_some());
-        let (distance, other) = known.unwrap_or_else(|| {
-            let mut others = self.live.iter().copied().filter(|&other| other != ix);
-            self.distances.nearest(ix, &mut others).expect("two are left")
-        });
-        self.nearest[ix] = Some((distance, other));
-        Next::Apart(distance, [ix.min(other), ix.max(other)])
-    }
-
-    /// What a live cluster adds to the sum of differences.
-    fn differences_of(&self, ix: usize) -> u128 {
-        let weight = self.weights[ix];
-        self.live.iter().map(|&other| u128::from(self.weights[other].abs_diff(weight))).sum()
-    }
-
-    fn remove(&mut self, ix: usize) {
-        self.differences -= self.differences_of(ix);
-        let place = self.place[ix].take().expect("it lives");
-        self.live.swap_remove(place);
-        if let Some(&moved) = self.live.get(place) {
-            self.place[moved] = Some(place);
-        }
+    fn nearest_of(&mut self, ix: usize) -> Near {
+        let (distance, other) = self.distances.nearest(ix, self.live.clusters()).expect("two are left");
+        Near { distance, pair: [ix.min(other), ix.max(other)], of: ix }
     }
 
     fn merge(&mut self, [a, b]: [usize; 2]) {
         let new = self.weights.len();
-        self.remove(a);
-        self.remove(b);
+        self.live.merge(a, b);
         self.weights.push(self.weights[a] + self.weights[b]);
-        self.place.push(Some(self.live.len()));
-        self.live.push(new);
-        self.differences += self.differences_of(new);
         self.distances.join(a, b);
-        self.nearest.push(None);
+        if self.live.len() > 1
+            && let Some(mut nearest) = self.nearest.take()
+        {
+            nearest.push(Reverse(self.nearest_of(new)));
+            self.nearest = Some(nearest);
+        }
 
         let mut touched = Vec::new();
         for (other, overlap) in [a, b].into_iter().flat_map(|ix| std::mem::take(&mut self.neighbours[ix])) {
-            if self.place[other].is_some() {
+            if self.live.has(other) {
                 if self.room[other] == 0.0 {
                     touched.push(other);
                 }
@@ -223,24 +293,30 @@ impl<'a> Agglomeration<'a> {
             touched.into_iter().map(|other| (other, std::mem::take(&mut self.room[other]))).collect();
         for &(other, overlap) in &neighbours {
             self.neighbours[other].push((new, overlap));
+            let candidate = Candidate { similarity: self.similarity(other, new, overlap), pair: [other, new] };
+            self.best[other] = match self.best[other] {
+                Best::Known(best) if best.pair.contains(&a) || best.pair.contains(&b) => {
+                    // σ with the union is a mean of σ with its parts, but for its rounding
+                    let similarity = best.similarity.max(candidate.similarity);
+                    self.queue.push(Entry::Bound(Bound { similarity, cluster: other }));
+                    Best::AtMost(similarity)
+                }
+                Best::Known(best) if best >= candidate => Best::Known(best),
+                Best::AtMost(bound) if bound >= candidate.similarity => Best::AtMost(bound),
+                Best::AtMost(_) => {
+                    let similarity = candidate.similarity;
+                    self.queue.push(Entry::Bound(Bound { similarity, cluster: other }));
+                    Best::AtMost(similarity)
+                }
+                Best::None | Best::Known(_) => {
+                    self.queue.push(Entry::Pair(candidate));
+                    Best::Known(candidate)
+                }
+            };
         }
         self.neighbours.push(neighbours);
-        self.best.push(None);
+        self.best.push(Best::None);
         self.find_best(new);
-        for ix in 0..self.neighbours[new].len() {
-            let (other, overlap) = self.neighbours[new][ix];
-            let has_lost = |best: Candidate| best.pair.contains(&a) || best.pair.contains(&b);
-            let candidate = Candidate { similarity: self.similarity(other, new, overlap), pair: [other, new] };
-            match self.best[other] {
-                Some(best) if has_lost(best) => self.find_best(other),
-                // a mean is not above both its parts, but for its rounding
-                Some(best) if best >= candidate => {}
-                _ => {
-                    self.best[other] = Some(candidate);
-                    self.candidates.push(candidate);
-                }
-            }
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod cut;
 mod distance;
 mod layer;
 mod linkage;
+mod live;
 mod overlap;
 mod support;
 #[cfg(test)]

@@ -29,12 +29,14 @@ impl Observer for Kept {
 pub fn model_options(model: &Model) -> ModelOptions {
     match model {
         Model::GaussianFixed(family) => ModelOptions {
-            noise_sd: Some(family.noise_sd),
-            mean_sd: Some(family.mean_sd),
-            prior_mean: Some(0.0),
+            sigma: Some(family.noise_sd),
+            sigma0: Some(family.mean_sd),
+            m0: Some(vec![0.0]),
             ..ModelOptions::default()
         },
-        Model::Multinomial(family) => ModelOptions { smoothing: Some(family.smoothing), ..ModelOptions::default() },
+        Model::Multinomial(family) => {
+            ModelOptions { gamma: Some(dirigent::Gamma::Fixed(family.smoothing)), ..ModelOptions::default() }
+        }
         _ => unreachable!("nodes are tested with these two"),
     }
 }

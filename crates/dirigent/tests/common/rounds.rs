@@ -3,8 +3,8 @@
 
 use dirigent::internals::consolidate::ShardId;
 use dirigent::internals::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation};
-use dirigent::internals::message::Plan;
-use dirigent::internals::node::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::message::Plan;
 use dirigent::internals::rows::{CountTable, Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
 use dirigent::{CycleInfo, Kernel, Model, ModelOptions, Observer, Result, Stream};

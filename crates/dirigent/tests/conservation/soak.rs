@@ -51,10 +51,11 @@ fn live(n_workers: u32, n_cycles: u64) {
     };
     let shards: Vec<Shard> = (0..n_workers as usize + simulation.joins.len()).map(|_| shard(false, &mut rng)).collect();
     let n_rows = shards.iter().map(|shard| shard.n_rows() as i64).sum::<i64>();
-    let model = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(4.0), ..ModelOptions::default() };
+    let model = ModelOptions { sigma: Some(1.0), sigma0: Some(4.0), ..ModelOptions::default() };
     let mut nodes = Nodes::new(shards, &options, &model);
     let workers = (0..n_workers).map(|shard_id| nodes.worker(shard_id, None).unwrap()).collect();
-    let (mut coordinator, mut counted) = (Coordinator::new(options, nodes.model.clone()), Counting::default());
+    let (mut coordinator, mut counted) =
+        (ConsolidatedCoordinator::new(options, nodes.model.clone()), Counting::default());
     let (mut witness, mut n_events) = (Witness::default(), 0u64);
     let totals = run_watched(&mut coordinator, workers, &simulation, &mut nodes, &mut counted, &mut |moment| {
         n_events += 1;

@@ -51,7 +51,7 @@ fn births(model: &Model) -> Vec<(PieceKey, Stats)> {
 
 #[test]
 fn births_of_the_same_heap_become_one_component_and_no_row_is_lost() {
-    let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
+    let options = ModelOptions { sigma: Some(1.0), sigma0: Some(10.0), ..ModelOptions::default() };
     let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 10.0, 20.0]));
     let model = Model::resolve(&options, &Survey::of(&rows)).expect("the options are right");
     let (births, mut pool) = (births(&model), Pool::new(0));

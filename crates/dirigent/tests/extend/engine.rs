@@ -8,9 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use dirigent::internals::engine::remote::{Delivery, Host, Remote, RowSource};
-use dirigent::internals::method::distributed::{self, DistributedOptions, Engine};
-use dirigent::internals::node::{Address, Coordinator, CoordinatorOptions, CycleReport, Event, Node, Outbox, Worker};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{self, DistributedOptions, Engine};
+use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::{Address, CycleReport, Event, Node, Outbox};
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
@@ -113,7 +115,7 @@ fn options() -> CoordinatorOptions {
 }
 
 fn model(shards: &[Shard]) -> Model {
-    let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(10.0), ..ModelOptions::default() };
+    let options = ModelOptions { sigma: Some(1.0), sigma0: Some(10.0), ..ModelOptions::default() };
     Model::resolve(&options, &Survey::of_all(shards)).expect("the options are right")
 }
 
@@ -130,16 +132,17 @@ impl Observer for Lines {
 fn lines(shards: &[Shard], engine: Engine) -> Vec<(u64, f64, usize)> {
     let options = DistributedOptions { coordinator: options(), engine, ..DistributedOptions::default() };
     let mut lines = Lines(Vec::new());
-    distributed::run(shards, &model(shards), &options, None, &mut lines).expect("the run ends");
+    consolidated::run(shards, &model(shards), &options, None, &mut lines).expect("the run ends");
     lines.0
 }
 
 #[test]
 fn a_queue_gives_the_same_run_as_threads_bit_for_bit() {
     let shards = shards();
-    let mut coordinator = Coordinator::new(options(), model(&shards));
-    let worker =
-        |(id, shard): (u32, &Shard)| -> Box<dyn Node> { Box::new(Worker::new(id, shard.clone(), Kernel::best())) };
+    let mut coordinator = ConsolidatedCoordinator::new(options(), model(&shards));
+    let worker = |(id, shard): (u32, &Shard)| -> Box<dyn Node> {
+        Box::new(ConsolidatedWorker::new(id, shard.clone(), Kernel::best()))
+    };
     let mut workers: Vec<Box<dyn Node>> = (0..).zip(&shards).map(worker).collect();
     let reports = run(&mut coordinator, &mut workers).expect("the run ends");
     let queue: Vec<_> = reports.iter().map(|report| (report.cycle, report.log_joint, report.k)).collect();

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use dirigent::internals::checkpoint::Stage;
 use dirigent::internals::checkpoint::folder::Folder;
 use dirigent::internals::io::{DataSet, Selection, Storage, read_labels};
-use dirigent::internals::node::{
-    Coordinator, CoordinatorOptions, RoundsCoordinatorOptions, SliceCoordinator, SliceWorker, SubcWorker, Worker,
-};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
+use dirigent::internals::method::slice::{SliceCoordinator, SliceWorker};
+use dirigent::internals::method::subc::SubcWorker;
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::RoundsCoordinatorOptions;
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::run_dir::FittedModel;
 use dirigent::internals::survey::Survey;
@@ -143,11 +145,11 @@ pub fn checkpoint(bytes: &[u8]) -> bool {
 }
 
 fn recall(coordinator: &[u8], workers: &[Vec<u8>]) {
-    let _ = Coordinator::resume(coordinator_options(), coordinator);
+    let _ = ConsolidatedCoordinator::resume(coordinator_options(), coordinator);
     let _ = SliceCoordinator::resume(slice_options(), coordinator);
     for worker in workers {
         let shard = || Shard::of_table(Table::from_f64(2, vec![0.5; 24]));
-        let _ = Worker::restore(0, shard(), Kernel::Portable, worker);
+        let _ = ConsolidatedWorker::restore(0, shard(), Kernel::Portable, worker);
         let _ = SliceWorker::restore(0, shard(), Kernel::Portable, worker);
         let _ = SubcWorker::restore(0, shard(), Kernel::Portable, worker);
     }

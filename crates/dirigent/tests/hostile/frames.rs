@@ -1,8 +1,8 @@
 //! Decoders of frames. Their checksums are put right, else nothing but them would be tried.
 
-use dirigent::internals::message::av::{AvPush, AvReply, Parcel};
-use dirigent::internals::message::codec::{Message, decode, encode};
-use dirigent::internals::node::Frame;
+use dirigent::internals::method::av::message::{AvPush, AvReply, Parcel};
+use dirigent::internals::protocol::Frame;
+use dirigent::internals::protocol::codec::{Message, decode, encode};
 
 /// The header of a frame.
 pub const HEADER: usize = 24;

@@ -4,11 +4,13 @@
 use std::collections::{HashSet, VecDeque};
 
 use dirigent::internals::consolidate::ShardId;
-use dirigent::internals::node::conservation::Witness;
-use dirigent::internals::node::{
-    Address, AvCoordinator, AvWorker, AvWorkerOptions, Coordinator, CoordinatorOptions, Event, Frame, Node, Outbox,
-    SliceCoordinator, SliceWorker, SubcCoordinator, SubcWorker, Worker,
-};
+use dirigent::internals::method::av::{AvCoordinator, AvWorker, AvWorkerOptions};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::conservation::Witness;
+use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
+use dirigent::internals::method::slice::{SliceCoordinator, SliceWorker};
+use dirigent::internals::method::subc::{SubcCoordinator, SubcWorker};
+use dirigent::internals::protocol::{Address, Event, Frame, Node, Outbox};
 use dirigent::internals::rows::{CountTable, Shard, Table};
 use dirigent::internals::survey::Survey;
 use dirigent::{Covariance, Error, Kernel, Model, ModelOptions, Schedule};
@@ -222,7 +224,7 @@ fn shard(number: u32, family: u8) -> Shard {
 
 fn model(family: u8) -> ModelOptions {
     let covariance = match family {
-        2 => Some(Covariance::Fixed),
+        2 => Some(Covariance::Isotropic),
         3 => Some(Covariance::Full),
         _ => None,
     };
@@ -233,11 +235,11 @@ fn workers<W>(family: u8, make: impl Fn(ShardId, Shard) -> W) -> Vec<W> {
     (0..N_WORKERS).map(|number| make(number, shard(number, family))).collect()
 }
 
-fn main_bench(family: u8, schedule: Schedule, splits: bool) -> Bench<Coordinator, Worker> {
+fn main_bench(family: u8, schedule: Schedule, splits: bool) -> Bench<ConsolidatedCoordinator, ConsolidatedWorker> {
     let options = CoordinatorOptions { schedule, splits, ..coordinator_options() };
     Bench::new(
-        Coordinator::new(options, resolved(family)),
-        workers(family, |id, shard| Worker::new(id, shard, Kernel::Portable)),
+        ConsolidatedCoordinator::new(options, resolved(family)),
+        workers(family, |id, shard| ConsolidatedWorker::new(id, shard, Kernel::Portable)),
     )
 }
 
@@ -247,7 +249,7 @@ fn resolved(family: u8) -> Model {
 }
 
 /// A run of the default method, somewhere in it.
-pub fn in_the_middle() -> Bench<Coordinator, Worker> {
+pub fn in_the_middle() -> Bench<ConsolidatedCoordinator, ConsolidatedWorker> {
     let mut bench = main_bench(2, Schedule::Sync, true);
     let mut n_deliveries = 0;
     bench.run(None, |bench| {
@@ -298,7 +300,7 @@ pub fn run(bytes: &[u8]) -> bool {
                 first_row: u64::from(id) * N_ROWS as u64,
                 merges: false,
             };
-            let make = |id, shard| AvWorker::new(id, shard, Kernel::Portable, options(id), None);
+            let make = |id, shard| AvWorker::with_options(id, shard, Kernel::Portable, options(id));
             let mut bench = Bench::new(AvCoordinator::new(slice_options(), resolved(family)), workers(family, make));
             bench.ends_with_a_loss = true;
             bench.run(Some(&change), |_| {});
@@ -308,12 +310,12 @@ pub fn run(bytes: &[u8]) -> bool {
 }
 
 /// The conservation law holds for all who have told the truth.
-fn run_main(mut bench: Bench<Coordinator, Worker>, change: &Change<'_>) {
+fn run_main(mut bench: Bench<ConsolidatedCoordinator, ConsolidatedWorker>, change: &Change<'_>) {
     let mut witness = Witness::default();
     let mut liars: HashSet<ShardId> = HashSet::new();
     bench.run(Some(change), |bench| {
         liars.extend(bench.liar);
-        let away: Vec<(ShardId, Option<Worker>)> =
+        let away: Vec<(ShardId, Option<ConsolidatedWorker>)> =
             liars.iter().map(|&liar| (liar, bench.workers[liar as usize].take())).collect();
         let verdict = witness.check(&bench.coordinator, &bench.workers);
         away.into_iter().for_each(|(liar, worker)| bench.workers[liar as usize] = worker);

@@ -7,16 +7,19 @@ use dirigent::internals::checkpoint::folder::{Checkpoint, Files};
 use dirigent::internals::checkpoint::{ChainState, NodesState, Stage};
 use dirigent::internals::consolidate::{ComponentId, PieceName};
 use dirigent::internals::halves::{Half, Halves, Part};
-use dirigent::internals::message::av::{AvPush, AvReply, AvSwept, Clusters, Parcel, ShownRows};
-use dirigent::internals::message::codec::{Message, encode};
-use dirigent::internals::message::slice::{SliceContribution, SliceDraw, SliceLast, SlicePush, SliceReply};
-use dirigent::internals::message::slice_move::{Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides};
-use dirigent::internals::message::subc::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
-use dirigent::internals::message::{
-    Hello, Joining, Moved, Overlap, Plan, Push, Reply, RowList, ShownLabels, Snapshot, Stamp, Told,
+use dirigent::internals::method::av::message::{AvPush, AvReply, AvSwept, Clusters, Parcel, ShownRows};
+use dirigent::internals::method::consolidated::message::{ComponentSnapshot, Moved, Overlap, Push, Reply, Snapshot};
+use dirigent::internals::method::slice::message::{SliceContribution, SliceDraw, SlicePush, SliceReply};
+use dirigent::internals::method::slice::move_message::{
+    Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides,
 };
-use dirigent::internals::node::Node as _;
+use dirigent::internals::method::subc::message::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
 use dirigent::internals::posterior::horizon::{Cycles, Horizon};
+use dirigent::internals::protocol::FinalComponents;
+use dirigent::internals::protocol::Node as _;
+use dirigent::internals::protocol::RowList;
+use dirigent::internals::protocol::codec::{Message, encode};
+use dirigent::internals::protocol::message::{Hello, Joining, Plan, ShownLabels, Stamp};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::survey::Survey;
 use dirigent::internals::sweep::slice::DrawnComponents;
@@ -207,9 +210,9 @@ pub fn frames() -> Vec<Vec<u8>> {
     };
     let known = Halves::Known { generation: 2, stats: [dense(1, [0.25, 1.0]), dense(2, [0.75, 1.0])] };
     let components = vec![
-        (id(1), Some(Told { total: dense(3, [1.0, 2.0]), halves: known })),
+        (id(1), Some(ComponentSnapshot { total: dense(3, [1.0, 2.0]), halves: known })),
         (id(4), None),
-        (id(6), Some(Told { total: dense(1, [0.0, 2.0]), halves: Halves::Fresh { generation: 9 } })),
+        (id(6), Some(ComponentSnapshot { total: dense(1, [0.0, 2.0]), halves: Halves::Fresh { generation: 9 } })),
     ];
     let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
     let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
@@ -231,7 +234,7 @@ pub fn slice_frames() -> Vec<Vec<u8>> {
         |stats| SlicePush { round: 4, joining: JOINING, moved: Some(3), contributions: vec![contribution(stats)] };
     let components = DrawnComponents { weights: vec![0.6, 0.3], parameters: vec![0.1, -1e300, 2.0, 1e-300] };
     let draw = SliceDraw { round: 5, cycle: 4, alpha: 0.3, ids: vec![id(1), id(7)], components };
-    let last = SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
+    let last = FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
     let anchor = |index| Anchor { shard: 1, component: id(1), index };
     let task = MoveTask::Divide(Odds { log_prior_odds: 0.5, parameters: vec![0.1, 0.2, -1.0, 3.0] });
     let step = SliceMove { step: 9, components: vec![id(1)], anchors: Some([anchor(0), anchor(2)]), task };
@@ -262,7 +265,7 @@ pub fn subc_frames() -> Vec<Vec<u8>> {
         components: DrawnComponents { weights: vec![0.6, 0.3], parameters: vec![0.1, -1e300, 2.0, 1e-300] },
         halves: vec![None, Some(halves)],
     };
-    let last = SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
+    let last = FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
     bytes_of(vec![
         Message::SubcPush(push([dense(3, [0.5, -1e300]), dense(0, [0.0, 0.0])])),
         Message::SubcPush(push([sparse(2, &[(0, 4), (1, 1)]), sparse(1, &[(1, 1)])])),
@@ -292,7 +295,7 @@ pub fn av_frames() -> Vec<Vec<u8>> {
         Message::AvPush(AvPush::Totals(vec![(id(1), dense(2, [0.5, 1.0]))])),
         Message::AvReply(AvReply::Sweep { cycle: 4, alpha: 0.3, parcels: vec![numbers.clone()] }),
         Message::AvReply(AvReply::Sum { parcels: vec![numbers] }),
-        Message::AvReply(AvReply::Last(SliceLast { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] })),
+        Message::AvReply(AvReply::Last(FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] })),
         Message::ShownRows(ShownRows { rows: vec![7, 1 << 40], labels }),
     ])
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use dirigent::internals::engine::remote::{FileRows, Remote, RowSource};
 use dirigent::internals::io::{DataSet, FittedColumns, Selection};
-use dirigent::internals::method::distributed::Engine;
+use dirigent::internals::method::consolidated::Engine;
 use dirigent::internals::rows::{Shard, worker_rows};
 use dirigent::internals::survey::Survey;
 use dirigent::{Model, Row, Schedule};
@@ -39,6 +39,8 @@ fn sources(paths: &[PathBuf]) -> Vec<RowSource> {
         names: Some(vec!["x".to_owned(), "y".to_owned()]),
         selection: Selection::default(),
         levels: Vec::new(),
+        formats: Vec::new(),
+        left_out: Vec::new(),
         numbered_from_zero: false,
     };
     let files = data.files().iter().map(|file| (file.path.clone(), file.n_rows)).collect();
@@ -84,8 +86,9 @@ fn what_a_host_cannot_read_ends_the_run_with_its_place_and_the_file() {
     let shorter = error_after(&|| std::fs::write(&paths[2], "x,y\n1,2\n").unwrap());
     assert!(shorter.contains("part-2.csv: has 1 rows here, but 400 where the run was planned"), "{shorter}");
     assert!(shorter.contains("(worker 3 at host-3)"), "{shorter}");
-    let bad = error_after(&|| std::fs::write(&paths[0], "x,y\n1,two\n").unwrap());
-    assert!(bad.contains("part-0.csv, line 2, column y") && bad.contains("(worker 0 at host-0)"), "{bad}");
+    let with_text = std::fs::read_to_string(&paths[0]).unwrap().replacen(',', ",y", 2).replacen(",yy", ",y", 1);
+    let bad = error_after(&|| std::fs::write(&paths[0], &with_text).unwrap());
+    assert!(bad.contains("part-0.csv") && bad.contains("column y") && bad.contains("(worker 0 at host-0)"), "{bad}");
     let missing = error_after(&|| std::fs::remove_file(&paths[0]).unwrap());
     assert!(missing.contains("part-0.csv") && missing.contains("worker 0 at host-0"), "{missing}");
 }

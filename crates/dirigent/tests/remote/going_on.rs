@@ -2,7 +2,7 @@
 
 use dirigent::internals::method::MethodOptions;
 use dirigent::internals::method::cgs::Draws;
-use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::rows::Shard;
 use dirigent::internals::survey::Survey;
 use dirigent::{DrawsFrom, Model, Schedule};

@@ -13,10 +13,11 @@ use dirigent::internals::engine::remote::{Host, Remote, RowSource};
 use dirigent::internals::method::MethodOptions;
 use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::{Draws, Outcome};
-use dirigent::internals::method::distributed::{DistributedOptions, Engine};
+use dirigent::internals::method::consolidated::CoordinatorOptions;
+use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::rounds::RoundsOptions;
-use dirigent::internals::node::{CoordinatorOptions, RoundsCoordinatorOptions};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::RoundsCoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
@@ -74,7 +75,7 @@ fn table() -> Table {
 }
 
 fn model() -> ModelOptions {
-    ModelOptions { noise_sd: Some(1.0), mean_sd: Some(20.0), ..ModelOptions::default() }
+    ModelOptions { sigma: Some(1.0), sigma0: Some(20.0), ..ModelOptions::default() }
 }
 
 fn consolidated(schedule: Schedule, splits: bool, draws: Option<Draws>, engine: Engine) -> MethodOptions {

@@ -13,7 +13,7 @@ use crate::engine::call::{Stopwatch, tell};
 use crate::engine::failed;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::node::{Address, Event, Frame, Node};
+use crate::protocol::{Address, Event, Frame, Node};
 use crate::rows::Shard;
 use crate::run_dir::write_file;
 

@@ -25,7 +25,7 @@ use super::desk::{Arrival, Border, Desk, Workers};
 use super::{Driver, RunTotals, failed};
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
-use crate::node::{Address, Event, Frame, Node, WorkerSpec};
+use crate::protocol::{Address, Event, Frame, Node, WorkerSpec};
 
 /// How long one look for arrivals takes at most: so often is it asked whether the run is interrupted.
 const LOOK: Duration = Duration::from_millis(100);

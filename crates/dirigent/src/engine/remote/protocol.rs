@@ -9,7 +9,7 @@ use crate::consolidate::ShardId;
 use crate::engine::call::Outcome;
 use crate::engine::failed;
 use crate::error::{Error, InputError, Result};
-use crate::node::{Address, Frame, Outbox, WorkerSpec};
+use crate::protocol::{Address, Frame, Outbox, WorkerSpec};
 
 /// To a host.
 #[derive(Debug, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::failed;
 use crate::error::{InputError, Result};
 use crate::io::{DataSet, FittedColumns};
-use crate::message::RowList;
+use crate::protocol::RowList;
 use crate::rows::Shard;
 use crate::transform::Transform;
 

@@ -14,7 +14,7 @@ use crate::engine::meter::Meter;
 use crate::engine::roll::Roll;
 use crate::engine::{Driver, RunTotals, failed};
 use crate::error::{Error, Result};
-use crate::node::{Address, Event, Node, Outbox};
+use crate::protocol::{Address, Event, Node, Outbox};
 
 /// All there is.
 pub(super) struct Cluster<'a, C, W> {

@@ -6,7 +6,7 @@ use super::cluster::{Cluster, Host};
 use super::options::{Checkpoints, Crash, Garbage, Simulation};
 use crate::consolidate::ShardId;
 use crate::error::Result;
-use crate::node::{Address, Event, Frame, Node};
+use crate::protocol::{Address, Event, Frame, Node};
 use crate::rng::{Role, Seed, Stream};
 
 /// What is still going to go wrong, or right again.

@@ -20,7 +20,7 @@ use self::cluster::Cluster;
 use super::{Driver, RunTotals, failed};
 use crate::consolidate::ShardId;
 use crate::error::Result;
-use crate::node::Node;
+use crate::protocol::Node;
 
 /// Makes nodes again after crashes, and new ones that join.
 pub trait Respawn<C = Box<dyn Node>, W = Box<dyn Node>> {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::options::Simulation;
-use crate::node::Address;
+use crate::protocol::Address;
 use crate::rng::{Role, Seed, Stream};
 
 /// Held-up frames and doubles are late by up to so many latencies.

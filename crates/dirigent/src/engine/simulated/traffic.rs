@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Host};
 use super::network::Passage;
 use crate::engine::call::Outcome;
-use crate::node::{Address, Event, Frame, Node};
+use crate::protocol::{Address, Event, Frame, Node};
 
 /// What can happen.
 pub(super) enum Happening {

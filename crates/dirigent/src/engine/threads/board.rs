@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use super::super::call::{Outcome, Stopwatch, tell};
 use crate::consolidate::ShardId;
 use crate::error::Result;
-use crate::node::{Address, Event, Node};
+use crate::protocol::{Address, Event, Node};
 
 /// What came of one event of a worker.
 pub(super) type Handled = (ShardId, Result<Outcome>);

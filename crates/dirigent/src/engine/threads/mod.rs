@@ -15,7 +15,7 @@ use super::desk::{Arrival, Border, Desk, Workers};
 use super::{Driver, RunTotals};
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
-use crate::node::{Event, Node};
+use crate::protocol::{Event, Node};
 
 /// Runs the nodes to their end; worker `w` is `workers[w]`. At least one thread works, and never more than there are workers.
 pub fn run(

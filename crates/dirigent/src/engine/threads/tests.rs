@@ -8,7 +8,7 @@ use super::*;
 use crate::engine::failed;
 use crate::engine::toys::{Notes, ToyCoordinator, blank, scripted, toy_workers};
 use crate::error::InputError;
-use crate::node::{Address, CycleReport, Frame, Outbox};
+use crate::protocol::{Address, CycleReport, Frame, Outbox};
 
 /// How long a test waits for another thread before it fails: for a machine that is very busy, not for one that is slow.
 const PATIENCE: Duration = Duration::from_secs(120);

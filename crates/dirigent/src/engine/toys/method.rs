@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::consolidate::ShardId;
 use crate::engine::simulated::Respawn;
 use crate::error::Result;
-use crate::node::{Address, CycleReport, Event, Frame, Node, Outbox};
+use crate::protocol::{Address, CycleReport, Event, Frame, Node, Outbox};
 
 const HELLO: u64 = 0;
 const PUSH: u64 = 1;

@@ -7,7 +7,7 @@ pub(super) use self::method::{ToyCoordinator, ToyRespawn, ToyWorker, toy_workers
 use super::Driver;
 use crate::consolidate::ShardId;
 use crate::error::Result;
-use crate::node::{Event, Frame, Node, Outbox};
+use crate::protocol::{Event, Frame, Node, Outbox};
 use crate::trace::CycleInfo;
 
 /// A node that is a closure.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{DataSet, is_counts};
 use crate::error::{InputError, Result};
-use crate::io::columns::{ColumnKind, Columns};
+use crate::io::columns::{ColumnKind, Columns, Names};
 use crate::io::levels::{Levels, Origin};
 use crate::io::selection::ColumnNames;
-use crate::io::{FittedColumns, Selection, source};
+use crate::io::{CellFormat, FittedColumns, Selection, left_out, source};
 use crate::rows::Table;
 
 /// What messages call rows that have no file.
@@ -28,16 +28,33 @@ pub enum MemoryRows {
 pub enum MemoryColumn {
     /// Numbers; NaN is a missing cell.
     Numbers(Vec<f64>),
-    /// Text, also if it looks like numbers; a missing cell is nothing.
+    /// Text, also if it looks like numbers; a missing cell is nothing. Dates in text are dates.
     Text(Vec<Option<String>>),
+    /// Levels, whatever they look like; a missing cell is nothing.
+    Levels(Vec<Option<String>>),
+    /// Dates as days since 1970-01-01; NaN is a missing cell.
+    Dates(Vec<f64>),
+    /// Durations in days; NaN is a missing cell.
+    Durations(Vec<f64>),
 }
 
 impl MemoryColumn {
     /// The number of cells.
     pub fn n_rows(&self) -> usize {
         match self {
-            Self::Numbers(cells) => cells.len(),
-            Self::Text(cells) => cells.len(),
+            Self::Numbers(cells) | Self::Dates(cells) | Self::Durations(cells) => cells.len(),
+            Self::Text(cells) | Self::Levels(cells) => cells.len(),
+        }
+    }
+}
+
+impl MemoryColumn {
+    fn has_values(&self) -> bool {
+        match self {
+            Self::Numbers(cells) | Self::Dates(cells) | Self::Durations(cells) => {
+                cells.iter().any(|cell| !cell.is_nan())
+            }
+            Self::Text(cells) | Self::Levels(cells) => cells.iter().any(Option::is_some),
         }
     }
 }
@@ -83,31 +100,78 @@ impl DataSet {
         selection: &Selection,
         columns: &mut Columns,
     ) -> Result<Self> {
-        refuse_choice(selection)?;
-        let mut data = Self::without_rows("array".into());
-        for part in parts.iter().filter(|part| part.n_rows() > 0) {
-            let (first, found) = (data.tables.first().map(|table| is_counts(table)), part.is_counts());
-            if first.is_some_and(|expected| expected != found) {
-                let error = InputError::in_file(NAME, "sparse counts and dense rows do not go together");
-                return Err(error.hint("give all rows in one way").into());
+        refuse_labels(selection)?;
+        loop {
+            let asked = selection.without(columns.left_out());
+            let mut data = Self::without_rows("array".into());
+            for part in parts.iter().filter(|part| part.n_rows() > 0) {
+                data.add_memory(part, names, &asked, columns)?;
             }
-            let text = text_columns(part, names, selection)?;
-            columns.begin(Path::new(NAME), part.n_columns(), names, &text)?;
-            data.tables.push(match part {
-                MemoryRows::Table(table) if is_counts(table) => Arc::clone(table),
-                MemoryRows::Table(table) => checked(table, names, columns)?,
-                MemoryRows::Columns(cells) => Arc::new(joined(cells, names, columns)?),
-            });
+            if data.tables.is_empty() {
+                return Err(InputError::in_file(NAME, "zero rows").hint("give at least one row").into());
+            }
+            if data.is_counts() {
+                data.column_names = names.map(<[String]>::to_vec);
+                return Ok(data);
+            }
+            if columns.restarts() {
+                continue;
+            }
+            let tables: Vec<&Table> = data.tables.iter().map(|table| &**table).collect();
+            let left_out = if columns.is_of_fit() { Vec::new() } else { left_out::find(columns, &tables, selection)? };
+            if left_out.is_empty() {
+                data.take_columns(columns);
+                return Ok(data);
+            }
+            columns.leave_out(left_out);
         }
-        if data.tables.is_empty() {
-            return Err(InputError::in_file(NAME, "zero rows").hint("give at least one row").into());
+    }
+
+    fn add_memory(
+        &mut self,
+        part: &MemoryRows,
+        names: Option<&[String]>,
+        selection: &Selection,
+        columns: &mut Columns,
+    ) -> Result<()> {
+        let (first, found) = (self.tables.first().map(|table| is_counts(table)), part.is_counts());
+        if first.is_some_and(|expected| expected != found) {
+            let error = InputError::in_file(NAME, "sparse counts and dense rows do not go together");
+            return Err(error.hint("give all rows in one way").into());
         }
-        columns.check_levels()?;
-        data.column_names = names.map(<[String]>::to_vec);
-        if !data.is_counts() {
-            (data.missing, data.levels) = (columns.missing().to_vec(), columns.levels());
+        if found {
+            selection.refuse_columns(Path::new(NAME), "sparse counts")?;
         }
-        Ok(data)
+        if selection.is_everything()
+            && let MemoryRows::Table(table) = part
+        {
+            let header = names.map(|names| Names { names, has_header: true });
+            columns.begin(Path::new(NAME), part.n_columns(), header, &[])?;
+            (0..part.n_columns()).for_each(|column| columns.set_of_array(column));
+            self.tables.push(if found { Arc::clone(table) } else { checked(table, names, columns)? });
+            return Ok(());
+        }
+        let all_names = match names {
+            Some(names) => ColumnNames::of_header(names.to_vec()),
+            None => ColumnNames::numbered(part.n_columns()),
+        };
+        let chosen = selection.choose(Path::new(NAME), &all_names)?;
+        let header = Names { names: &chosen.names, has_header: names.is_some() };
+        columns.begin(Path::new(NAME), chosen.columns.len(), Some(header), &chosen.text)?;
+        let table = match part {
+            MemoryRows::Columns(cells) => {
+                let cells: Vec<&MemoryColumn> = chosen.columns.iter().map(|&ix| &cells[ix]).collect();
+                joined(&cells, Some(&chosen.names), columns)?
+            }
+            MemoryRows::Table(table) => {
+                (0..chosen.columns.len()).for_each(|column| columns.set_of_array(column));
+                let cells: Vec<MemoryColumn> =
+                    chosen.columns.iter().map(|&ix| MemoryColumn::Numbers(cells_of_column(table, ix))).collect();
+                joined(&cells.iter().collect::<Vec<_>>(), Some(&chosen.names), columns)?
+            }
+        };
+        self.tables.push(Arc::new(table));
+        Ok(())
     }
 }
 
@@ -115,12 +179,20 @@ impl FittedColumns {
     /// Rows in memory with the columns of the fit, in the same order. A text that the fit has not seen is a missing cell; also returns what
     /// there is to say about that.
     pub fn of_memory(&self, parts: &[MemoryRows], names: Option<&[String]>) -> Result<(DataSet, Vec<String>)> {
-        if let Some(part) = parts.iter().find(|part| part.n_columns() != self.n_columns) {
-            return Err(self.wrong_count(Path::new(NAME), part.n_columns()).into());
+        let (mut selection, mut notes) = (Selection::default(), Vec::new());
+        if let (Some(fitted), Some(found)) = (&self.names, names) {
+            (selection, notes) = self.find_by_name(Path::new(NAME), fitted, found)?;
+            if fitted == found {
+                selection = Selection::default();
+            }
+        } else if let Some(part) = parts.iter().find(|part| part.n_columns() != self.n_columns) {
+            selection = self.find_by_number(Path::new(NAME), ColumnNames::numbered(part.n_columns()).names())?;
         }
-        let mut columns = Columns::of_fit(self.n_columns, &self.levels, self.numbered_from_zero);
-        let data = DataSet::of_memory_with(parts, names, &Selection::default(), &mut columns)?;
-        Ok((data, columns.unknown_levels().into_iter().collect()))
+        let mut columns = Columns::of_fit(self);
+        let data = DataSet::of_memory_with(parts, names, &selection, &mut columns)?;
+        columns.check_values()?;
+        notes.extend(columns.notes());
+        Ok((data, notes))
     }
 }
 
@@ -138,29 +210,12 @@ fn missing_of(table: &Table) -> Vec<u64> {
     }
 }
 
-fn refuse_choice(selection: &Selection) -> Result<(), InputError> {
-    let given = [
-        ("`columns`", selection.columns.is_some()),
-        ("`exclude`", !selection.exclude.is_empty()),
-        ("`label_column`", selection.label_column.is_some()),
-    ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(InputError::new(format!("{option} is for files, and these rows are in memory"))
-            .hint("choose the columns of the table itself")),
+fn refuse_labels(selection: &Selection) -> Result<(), InputError> {
+    match selection.label_column {
+        Some(_) => Err(InputError::new("`label_column` is for files, and these rows are in memory")
+            .hint("give the labels as `truth`, and leave their column out with `exclude`")),
         None => Ok(()),
     }
-}
-
-/// The columns that hold text because somebody says so.
-fn text_columns(part: &MemoryRows, names: Option<&[String]>, selection: &Selection) -> Result<Vec<usize>> {
-    if selection.text_columns.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names = match names {
-        Some(names) => ColumnNames::of_header(names.to_vec()),
-        None => ColumnNames::numbered(part.n_columns()),
-    };
-    Ok(selection.choose(Path::new(NAME), &names)?.text)
 }
 
 /// A table whose cells were looked at, with levels where a column holds text.
@@ -168,7 +223,7 @@ fn checked(table: &Arc<Table>, names: Option<&[String]>, columns: &mut Columns) 
     if columns.has_text() {
         let column = |ix| MemoryColumn::Numbers(cells_of_column(table, ix));
         let cells: Vec<_> = (0..table.n_columns()).map(column).collect();
-        return joined(&cells, names, columns).map(Arc::new);
+        return joined(&cells.iter().collect::<Vec<_>>(), names, columns).map(Arc::new);
     }
     match &**table {
         Table::F32 { n_columns, cells } => check_cells(cells.as_slice(), *n_columns, names, columns)?,
@@ -202,7 +257,9 @@ fn check_cells<T: Copy + Into<f64>>(
         }
     }
     for (column_ix, _) in present.iter().enumerate().filter(|(_, is_present)| **is_present) {
-        *columns.kind(column_ix) = ColumnKind::Number;
+        if matches!(columns.kind(column_ix), ColumnKind::Unknown) {
+            *columns.kind(column_ix) = ColumnKind::Number;
+        }
     }
     Ok(())
 }
@@ -220,7 +277,7 @@ fn cells_of_column(table: &Table, column_ix: usize) -> Vec<f64> {
 }
 
 /// The columns as a table, row after row.
-fn joined(parts: &[MemoryColumn], names: Option<&[String]>, columns: &mut Columns) -> Result<Table> {
+fn joined(parts: &[&MemoryColumn], names: Option<&[String]>, columns: &mut Columns) -> Result<Table> {
     let (n_rows, n_columns) = (parts[0].n_rows(), parts.len());
     if let Some(part) = parts.iter().find(|part| part.n_rows() != n_rows) {
         let problem = format!("a column has {} cells, the first one {n_rows}", part.n_rows());
@@ -228,10 +285,21 @@ fn joined(parts: &[MemoryColumn], names: Option<&[String]>, columns: &mut Column
     }
     let mut cells = vec![f64::NAN; n_rows * n_columns];
     for (column_ix, part) in parts.iter().enumerate() {
+        let kind = columns.kind(column_ix);
+        if matches!(kind, ColumnKind::Unknown) && part.has_values() {
+            match part {
+                MemoryColumn::Dates(_) => *kind = ColumnKind::fixed(CellFormat::YearFirst),
+                MemoryColumn::Durations(_) => *kind = ColumnKind::fixed(CellFormat::Duration),
+                MemoryColumn::Levels(_) => *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Categories))),
+                MemoryColumn::Numbers(_) | MemoryColumn::Text(_) => {}
+            }
+        }
         for row_ix in 0..n_rows {
             let cell = match part {
-                MemoryColumn::Numbers(numbers) => number(numbers[row_ix], row_ix, column_ix, names, columns)?,
-                MemoryColumn::Text(texts) => match &texts[row_ix] {
+                MemoryColumn::Numbers(numbers) | MemoryColumn::Dates(numbers) | MemoryColumn::Durations(numbers) => {
+                    number(numbers[row_ix], row_ix, column_ix, names, columns)?
+                }
+                MemoryColumn::Text(texts) | MemoryColumn::Levels(texts) => match &texts[row_ix] {
                     Some(text) => level(text, row_ix, column_ix, names, columns)?,
                     None => f64::NAN,
                 },
@@ -258,7 +326,9 @@ fn number(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>, 
             Ok(levels.number(&text).ok_or_else(|| columns.too_many_levels(column_ix))?)
         }
         kind => {
-            *kind = ColumnKind::Number;
+            if matches!(kind, ColumnKind::Unknown) {
+                *kind = ColumnKind::Number;
+            }
             Ok(cell)
         }
     }
@@ -266,18 +336,16 @@ fn number(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>, 
 
 /// The level of a text; where the column is one of numbers, the number it says.
 fn level(text: &str, row_ix: usize, column_ix: usize, names: Option<&[String]>, columns: &mut Columns) -> Result<f64> {
-    let kind = columns.kind(column_ix);
-    if matches!(kind, ColumnKind::Unknown) {
-        *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Declared)));
-    }
-    let ColumnKind::Text(levels) = kind else {
-        let found = source::quoted(text.as_bytes());
+    if matches!(columns.kind(column_ix), ColumnKind::Number) {
         return match text.trim().parse() {
             Ok(cell) => number(cell, row_ix, column_ix, names, columns),
-            Err(_) => Err(in_cell(row_ix, column_ix, names, format!("found {found}, expected a number")).into()),
+            Err(_) => {
+                let found = source::quoted(text.as_bytes());
+                Err(in_cell(row_ix, column_ix, names, format!("found {found}, expected a number")).into())
+            }
         };
-    };
-    Ok(levels.number(text).ok_or_else(|| columns.too_many_levels(column_ix))?)
+    }
+    Ok(columns.take_text(column_ix, text, Origin::Declared)?)
 }
 
 fn check_finite(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>) -> Result<(), InputError> {
@@ -353,9 +421,7 @@ mod tests {
         assert_eq!(rows(&data), [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0]]);
         let choice = Selection { exclude: names(&["2"]), ..Selection::default() };
         let array = MemoryRows::Table(Arc::new(Table::from_f64(2, vec![1.0, 7.0])));
-        assert!(
-            DataSet::of_memory(&[array], None, &choice).unwrap_err().to_string().contains("`exclude` is for files")
-        );
+        assert_eq!(rows(&DataSet::of_memory(&[array], None, &choice).unwrap()), [[1.0]]);
     }
 
     #[test]
@@ -374,6 +440,8 @@ mod tests {
             names: None,
             selection: Selection::default(),
             levels: vec![None, Some(names(&["red", "blue"]))],
+            formats: Vec::new(),
+            left_out: Vec::new(),
             numbered_from_zero: false,
         };
         let part = |columns: Vec<MemoryColumn>| [MemoryRows::Columns(columns.into())];
@@ -384,6 +452,6 @@ mod tests {
         let wrong = fitted.of_memory(&part(vec![text(&["1"])]), None).unwrap_err().to_string();
         assert_eq!(wrong, "X: found 1 column, but the model was fitted to 2");
         let wrong = fitted.of_memory(&part(vec![text(&["one"]), text(&["red"])]), None).unwrap_err().to_string();
-        assert_eq!(wrong, "X, row 1, column 1: found \"one\", expected a number");
+        assert_eq!(wrong, "X, column 1: found \"one\", expected numbers as in the fit");
     }
 }

@@ -19,7 +19,9 @@ use crate::io::parquet;
 use crate::io::remote::Found;
 use crate::io::sparse::SparseRows;
 use crate::io::stamps::Stamp;
-use crate::io::{Format, Selection, Storage, delimited, docword, format, matrix_market, npy, source, svmlight};
+use crate::io::{
+    Format, Selection, Storage, delimited, docword, format, left_out, matrix_market, npy, source, svmlight,
+};
 
 /// What a file holds.
 pub(crate) enum Loaded {
@@ -86,21 +88,32 @@ impl DataSet {
         columns: &mut Columns,
         storage: &Storage,
     ) -> Result<Self> {
-        let mut truth = TruthBuilder::default();
-        let mut parts = Vec::new();
-        for found in files {
-            let part = load(found, selection, columns, &mut truth, storage)?;
-            check_kind(&parts, &part)?;
-            parts.push(part);
+        loop {
+            let asked = selection.without(columns.left_out());
+            let mut truth = TruthBuilder::default();
+            let mut parts = Vec::new();
+            for found in files {
+                let part = load(found, &asked, columns, &mut truth, storage)?;
+                check_kind(&parts, &part)?;
+                parts.push(part);
+            }
+            if columns.restarts() {
+                continue;
+            }
+            name_codes(&mut parts, columns);
+            columns.check_header()?;
+            let tables: Vec<&Table> = tables(&parts).map(|(_, table)| table).collect();
+            let left_out = if columns.is_of_fit() { Vec::new() } else { left_out::find(columns, &tables, selection)? };
+            if !left_out.is_empty() {
+                columns.leave_out(left_out);
+                continue;
+            }
+            let mut data = Self::without_rows(name);
+            data.settle(parts, columns, storage)?;
+            data.truth = selection.label_column.is_some().then(|| truth.finish());
+            data.take_columns(columns);
+            return Ok(data);
         }
-        name_codes(&mut parts, columns);
-        let mut data = Self::without_rows(name);
-        data.settle(parts, columns, storage)?;
-        columns.check_levels()?;
-        data.truth = selection.label_column.is_some().then(|| truth.finish());
-        data.column_names = columns.names().map(<[String]>::to_vec);
-        (data.missing, data.levels) = (columns.missing().to_vec(), columns.levels());
-        Ok(data)
     }
 
     /// Takes the parts over, sparse rows as what they are.
@@ -155,7 +168,7 @@ fn load(
     Ok(Part { file: DataFile { path: found.name.clone(), format, n_rows, bytes }, loaded, stamp })
 }
 
-/// Columns of codes hold text, unless there are more of them than a column of text may have. Only text tables tell codes from numbers.
+/// Columns of codes hold text. Only text tables tell codes from numbers.
 fn name_codes(parts: &mut [Part], columns: &mut Columns) {
     let is_text = |part: &Part| matches!(part.file.format, Format::Csv | Format::Tsv);
     if !parts.iter().all(is_text) {
@@ -168,7 +181,8 @@ fn name_codes(parts: &mut [Part], columns: &mut Columns) {
             false => levels.number(&codes::text(*cell, width)),
         };
         let named: Option<Vec<f64>> = cells_of(parts, column).map(&mut level).collect();
-        let Some(named) = named.filter(|_| levels.problem("").is_none()) else { continue };
+        // too many of them are left out later
+        let Some(named) = named else { continue };
         cells_of(parts, column).zip(named).for_each(|(cell, level)| *cell = level);
         *columns.kind(column) = ColumnKind::Text(Box::new(levels));
     }

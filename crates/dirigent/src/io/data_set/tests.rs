@@ -1,6 +1,6 @@
 use super::*;
-use crate::io::Selection;
 use crate::io::test_files::{Files, npy, open, rows};
+use crate::io::{Header, Selection};
 
 #[test]
 fn files_are_laid_end_to_end_in_the_given_order() {
@@ -44,9 +44,53 @@ fn the_first_cell_decides_in_whichever_file_it_stands() {
     assert_eq!((data.levels(), data.missing()), (&[Some(names), None][..], vec![2, 1]));
     let cells: Vec<f64> = rows(&data).concat();
     assert_eq!(cells[3..7], [7.0, 0.0, 8.0, 1.0]);
-    let error = DataSet::open(&[paths[2].clone(), files.write("d.csv", "red,1\nblue,x\n")], &Selection::default());
-    let error = error.unwrap_err().to_string();
-    assert!(error.contains("d.csv, line 2, column 2: found \"x\", expected a number"), "{error}");
+    let mixed = [paths[2].clone(), files.write("d.csv", "red,1\nblue,x\n")];
+    let data = DataSet::open(&mixed, &Selection::default()).unwrap();
+    let names = ["9", "1", "x"].map(str::to_owned).to_vec();
+    assert_eq!(data.levels()[1], Some(names), "a later cell tells otherwise, and all are read again");
+}
+
+#[test]
+fn columns_that_say_nothing_are_left_out_unless_they_are_asked_for() {
+    let row = |n: usize| format!("{n},C-{n},2024-01-{:02},\"${},000.50\",,DE,{}\n", n % 28 + 1, n % 3 + 1, n % 5);
+    let text = format!("id,customer,day,spent,empty,country,x\n{}", (1..=30).map(row).collect::<String>());
+    let data = open("t.csv", &text, &Selection::default()).unwrap();
+    let left_out: Vec<&str> = data.left_out().iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(left_out, ["customer", "empty", "id", "country"]);
+    assert_eq!(data.column_names().unwrap(), ["day", "spent", "x"]);
+    assert_eq!(rows(&data)[1], [19_725.0, 3000.5, 2.0]);
+    assert_eq!(data.warnings().len(), 1);
+    let columns = Some(["id", "customer", "country"].map(str::to_owned).to_vec());
+    let asked = open("t.csv", &text, &Selection { columns, ..Selection::default() }).unwrap();
+    assert_eq!((asked.n_columns(), asked.left_out().len()), (3, 0));
+    let kept = open("t.csv", &text, &Selection { kept: vec!["country".into()], ..Selection::default() }).unwrap();
+    assert_eq!(kept.column_names().unwrap(), ["day", "spent", "country", "x"]);
+    let error = open("t.csv", "a,b\n,\n,NA\n", &Selection { header: Header::Yes, ..Selection::default() }).unwrap_err();
+    assert!(error.to_string().contains("no column is left to fit: a (every cell is missing)"), "{error}");
+}
+
+#[test]
+fn rows_that_are_all_alike_keep_their_columns() {
+    let data = open("t.csv", "x,y\n1,2\n1,2\n", &Selection::default()).unwrap();
+    assert_eq!((data.n_columns(), data.warnings().len()), (2, 0));
+}
+
+#[test]
+fn all_cells_of_all_files_decide_what_a_date_is() {
+    let files = Files::new();
+    let paths = [files.write("a.csv", "when,x\n03/04/1970,1\n,2\n"), files.write("b.csv", "when,x\n25/04/1970,3\n")];
+    let data = DataSet::open(&paths, &Selection::default()).unwrap();
+    assert_eq!((rows(&data)[0][0], rows(&data)[2][0]), (92.0, 114.0), "the third of April");
+    let ages: String = (20..40).map(|age| format!("{age},{}\n", age % 3)).collect();
+    let data = open("t.csv", format!("age,x\nunknown,1\n{ages}"), &Selection::default()).unwrap();
+    assert!(rows(&data)[0][0].is_nan() && rows(&data)[1][0] == 20.0 && data.levels()[0].is_none());
+    assert!(data.warnings()[0].contains("column age holds numbers, but 1 cell does not"), "{:?}", data.warnings());
+}
+
+#[test]
+fn semicolons_separate_cells_where_there_are_no_commas() {
+    let data = open("t.csv", "a;b\n1,5;x\n2,25;y\n", &Selection::default()).unwrap();
+    assert_eq!(rows(&data), [[1.5, 0.0], [2.25, 1.0]]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `.parquet`: typed columns with names, read some rows at a time.
 //!
-//! Numbers are numbers, booleans 0 and 1, texts levels, nothing a missing cell. A column of lists, all of the same length, is as many columns: `name.0`,
+//! Numbers are numbers, booleans 0 and 1, dates and times days, texts levels, nothing a missing cell. A column of lists, all of the same length, is as many columns: `name.0`,
 //! `name.1` and so on; it is chosen as a whole. If every chosen column is in single precision, so is the table. One that is too large for the memory goes to
 //! a file, batch by batch.
 
@@ -22,8 +22,9 @@ use crate::error::{Error, InputError, Result};
 use crate::rows::Table;
 
 use super::cells::{self, Cell};
-use super::columns::Columns;
+use super::columns::{Columns, Names};
 use super::labels::TruthBuilder;
+use super::left_out::LeftOut;
 use super::selection::{Chosen, ColumnNames, Selection};
 use super::source;
 use super::spill::Spilled;
@@ -46,8 +47,13 @@ pub(crate) fn read(
 ) -> Result<Table> {
     guarded(path, || {
         let file = File::open(path)?;
-        let plan = file.plan(selection)?;
-        columns.begin(path, plan.chosen.columns.len(), Some(&plan.chosen.names), &plan.chosen.text)?;
+        let unsupported = file.unsupported(selection);
+        let plan = file.plan(&selection.without(&unsupported))?;
+        unsupported.into_iter().for_each(|column| columns.add_left_out(column));
+        let names = Names { names: &plan.chosen.names, has_header: true };
+        columns.begin(path, plan.chosen.columns.len(), Some(names), &plan.chosen.text)?;
+        let of_lists = plan.sources.iter().filter(|source| file.fields[source.field_ix].is_list);
+        of_lists.flat_map(|source| &source.targets).for_each(|&(_, column)| columns.set_of_array(column));
         if plan.is_single {
             file.table::<f32>(&plan, columns, truth, storage)
         } else {
@@ -184,6 +190,17 @@ impl<'a> File<'a> {
             text_columns: expand(&selection.text_columns),
             ..selection.clone()
         }
+    }
+
+    /// The columns that cannot be read and that the user does not ask for.
+    fn unsupported(&self, selection: &Selection) -> Vec<LeftOut> {
+        let left_out = |field: &Field| match field.kind {
+            Kind::Unsupported(what) if !selection.names(&field.name) => {
+                Some(LeftOut { name: field.name.clone(), why: format!("it holds {what}") })
+            }
+            _ => None,
+        };
+        self.fields.iter().filter_map(left_out).collect()
     }
 
     fn check_supported(&self, field: &Field) -> Result<(), InputError> {

@@ -1,9 +1,10 @@
 //! From the columns of a Parquet file to the rows of a table.
 
 use crate::error::{InputError, Result};
+use crate::io::CellFormat;
 use crate::io::cells::{self, Cell};
 use crate::io::columns::{ColumnKind, Columns};
-use crate::io::levels::{Levels, Origin};
+use crate::io::levels::Origin;
 use crate::io::source;
 use crate::io::spill::Spilled;
 use crate::rows::Cells;
@@ -127,7 +128,10 @@ impl<'a, T: Cell> Rows<'a, T> {
                 *cell = T::of_number(number);
             }
             if n_missing < n_rows as u64 && matches!(self.columns.kind(column), ColumnKind::Unknown) {
-                *self.columns.kind(column) = ColumnKind::Number;
+                *self.columns.kind(column) = match field.kind {
+                    Kind::Integer { format, .. } if format != CellFormat::Number => ColumnKind::fixed(format),
+                    _ => ColumnKind::Number,
+                };
             }
         }
         self.columns.add_missing(column, n_missing);
@@ -147,24 +151,17 @@ impl<'a, T: Cell> Rows<'a, T> {
             let mut level = f64::NAN;
             if let Some(text) = text {
                 let text = self.file.text(field, text.data(), first_row + ix)?;
-                let kind = self.columns.kind(column);
-                if matches!(kind, ColumnKind::Unknown) {
-                    *kind = ColumnKind::Text(Box::new(Levels::new(Origin::Declared)));
-                }
-                let ColumnKind::Text(levels) = kind else {
+                if matches!(self.columns.kind(column), ColumnKind::Number) {
                     let problem =
                         format!("found {}, expected a number as in the files before", source::quoted(text.as_bytes()));
                     let error = InputError::in_file(self.file.path, problem).at_row(first_row + ix + 1);
                     let hint = format!("leave it out with `exclude` {}", field.name);
                     return Err(error.at_column(&field.name).hint(hint).into());
-                };
-                match levels.number(text) {
-                    Some(number) => level = number,
-                    None => return Err(self.columns.too_many_levels(column).into()),
                 }
+                level = self.columns.take_text(column, text, Origin::Declared)?;
             }
             n_missing += u64::from(level.is_nan());
-            *cell = T::of_level(level);
+            *cell = T::of_number(level);
         }
         self.columns.add_missing(column, n_missing);
         Ok(())

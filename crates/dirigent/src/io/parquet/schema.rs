@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use ::parquet::basic::{ConvertedType, LogicalType, Type};
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+
+use crate::io::CellFormat;
 
 /// A column as the file has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +27,10 @@ pub(super) enum Kind {
     Integer {
         /// There are no negative ones.
         is_unsigned: bool,
-        /// What a stored number is divided by: a power of ten, of decimal numbers.
+        /// What a stored number is divided by: a power of ten, of decimal numbers; the units of a day, of times.
         divisor: f64,
+        /// Dates and times are days.
+        format: CellFormat,
     },
     Single,
     Double,
@@ -86,30 +90,37 @@ fn kind(leaf: &ColumnDescriptor) -> Kind {
 }
 
 fn integer(logical: Option<&LogicalType>, converted: ConvertedType, leaf: &ColumnDescriptor) -> Kind {
-    let whole = |is_unsigned| Kind::Integer { is_unsigned, divisor: 1.0 };
+    let number = |is_unsigned, divisor, format| Kind::Integer { is_unsigned, divisor, format };
+    let whole = |is_unsigned| number(is_unsigned, 1.0, CellFormat::Number);
     let decimal = |scale: i32| match usize::try_from(scale).ok().and_then(|scale| POWERS_OF_TEN.get(scale)) {
-        Some(&divisor) => Kind::Integer { is_unsigned: false, divisor },
+        Some(&divisor) => number(false, divisor, CellFormat::Number),
         None => Kind::Unsupported("decimal numbers of such a scale"),
     };
+    let units = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => MILLISECONDS,
+        TimeUnit::MICROS => 1e3 * MILLISECONDS,
+        TimeUnit::NANOS => 1e6 * MILLISECONDS,
+    };
+    let date = |divisor| number(false, divisor, CellFormat::YearFirst);
+    let time = |divisor| number(false, divisor, CellFormat::Duration);
     match (logical, converted) {
         (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => decimal(leaf.type_scale()),
-        (Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_)), _) => {
-            Kind::Unsupported("points in time")
-        }
-        (
-            _,
-            ConvertedType::DATE
-            | ConvertedType::TIME_MILLIS
-            | ConvertedType::TIME_MICROS
-            | ConvertedType::TIMESTAMP_MILLIS
-            | ConvertedType::TIMESTAMP_MICROS,
-        ) => Kind::Unsupported("points in time"),
+        (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => date(1.0),
+        (Some(LogicalType::Timestamp(timestamp)), _) => date(units(&timestamp.unit)),
+        (Some(LogicalType::Time(of_day)), _) => time(units(&of_day.unit)),
+        (None, ConvertedType::TIMESTAMP_MILLIS) => date(MILLISECONDS),
+        (None, ConvertedType::TIMESTAMP_MICROS) => date(1e3 * MILLISECONDS),
+        (None, ConvertedType::TIME_MILLIS) => time(MILLISECONDS),
+        (None, ConvertedType::TIME_MICROS) => time(1e3 * MILLISECONDS),
         (_, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => {
             whole(true)
         }
         _ => whole(false),
     }
 }
+
+/// Milliseconds of a day.
+const MILLISECONDS: f64 = 86_400_000.0;
 
 /// Each is exact as a double.
 const POWERS_OF_TEN: [f64; 19] =

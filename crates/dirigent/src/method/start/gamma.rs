@@ -1,4 +1,4 @@
-//! `--gamma learn`: γ of documents, from samples of them.
+//! `gamma=learn`: γ of documents, from samples of them.
 //!
 //! Components that were found under one γ speak for it, so each γ on a line is fitted by itself, wide ones first: they have few components and cost little.
 //! A sample splits what many rows share: which γ is most probable rises with the rows, where clusters have parts of their own, and stays where they have none.
@@ -10,9 +10,8 @@ use crate::error::{Error, Result};
 use crate::family::Multinomial;
 use crate::interrupt::Interrupt;
 use crate::method::cgs::Outcome;
-use crate::method::distributed::{self, DistributedOptions};
-use crate::model::{Model, ModelOptions, choose};
-use crate::node::CoordinatorOptions;
+use crate::method::consolidated::{self, CoordinatorOptions, DistributedOptions};
+use crate::model::{Gamma, Model, ModelOptions, choose};
 use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::rows::Shard;
@@ -55,7 +54,7 @@ impl Observer for Quiet {
 /// The multinomial model of documents whose γ samples decide. A deadline ends the search with what was learned until then.
 pub(super) fn learn(search: &mut Search<'_>, options: &ModelOptions) -> Result<ChosenModel> {
     let (rows, survey) = (search.rows, search.survey);
-    let widest = ModelOptions { learns_smoothing: false, prior_documents: Some(WIDEST), ..options.clone() };
+    let widest = ModelOptions { gamma: None, prior_documents: Some(WIDEST), ..options.clone() };
     let Model::Multinomial(Multinomial { smoothing: widest, .. }) = Model::resolve(&widest, survey)? else {
         panic!("only documents have a γ to learn")
     };
@@ -76,7 +75,7 @@ pub(super) fn learn(search: &mut Search<'_>, options: &ModelOptions) -> Result<C
     }
     let n_rows = rows.n_rows() as f64;
     let smoothing = carried_on(&lessons, n_rows);
-    let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
+    let options = ModelOptions { gamma: Some(Gamma::Fixed(smoothing)), ..options.clone() };
     let choices = choose::shape(&options, survey)?.choices;
     ChosenModel::with_learned(options, choices, survey, &why(&lessons, n_rows))
 }
@@ -90,7 +89,7 @@ fn most_probable(sample: &Shard, options: &ModelOptions, widest: f64, search: &m
             break;
         }
         let smoothing = widest / RATIO.powi(step);
-        let options = ModelOptions { smoothing: Some(smoothing), ..options.clone() };
+        let options = ModelOptions { gamma: Some(Gamma::Fixed(smoothing)), ..options.clone() };
         search.observer.on_start(&format!("γ {smoothing:.4} for {} documents", sample.n_rows()));
         let found = fit(sample, &options, search)?;
         let is_worse = tried.last().is_some_and(|&(_, before)| found.log_joint < before);
@@ -116,7 +115,7 @@ fn fit(sample: &Shard, model: &ModelOptions, search: &mut Search<'_>) -> Result<
     let options = DistributedOptions { coordinator, time_limit, ..DistributedOptions::default() };
     let interrupt = search.observer.interrupt();
     let shards = std::slice::from_ref(sample);
-    let fitted = distributed::run(shards, &model, &options, None, &mut Quiet(interrupt.clone()));
+    let fitted = consolidated::run(shards, &model, &options, None, &mut Quiet(interrupt.clone()));
     if interrupt.is_raised() { Err(Error::Interrupted) } else { fitted.map(|(outcome, _)| outcome) }
 }
 
@@ -180,7 +179,7 @@ mod tests {
     fn the_gamma_that_clusters_were_drawn_with_is_found_from_samples() {
         // fewer rows than a sample, and so many that what samples teach is carried on
         for (n_rows, smoothing) in [(1500, 0.1), (1500, 1.0), (20_000, 0.3)] {
-            let asked = ModelOptions { learns_smoothing: true, ..ModelOptions::default() };
+            let asked = ModelOptions { gamma: Some(Gamma::Learn), ..ModelOptions::default() };
             let chosen = learnt(&documents(n_rows, 12, smoothing), &asked);
             let Model::Multinomial(family) = chosen.model else { panic!("documents") };
             let ratio = family.smoothing / smoothing;
@@ -210,7 +209,8 @@ mod tests {
     #[test]
     fn learning_ends_when_it_is_interrupted_and_when_time_is_over() {
         let rows = documents(1500, 12, 0.1);
-        let (survey, asked) = (Survey::of(&rows), ModelOptions { learns_smoothing: true, ..ModelOptions::default() });
+        let (survey, asked) =
+            (Survey::of(&rows), ModelOptions { gamma: Some(Gamma::Learn), ..ModelOptions::default() });
         let mut observer = Impatient { interrupt: Interrupt::new(), n_heard: 0 };
         let choose = super::super::model::choose;
         let outcome = choose(&rows, &asked, &survey, Kernel::best(), 1, None, &mut observer);
@@ -218,13 +218,13 @@ mod tests {
         assert_eq!(observer.n_heard, 2, "nothing is tried after the interrupt");
         let mut observer = Impatient { interrupt: Interrupt::new(), n_heard: 10 };
         let outcome = choose(&rows, &asked, &survey, Kernel::best(), 1, Some(Instant::now()), &mut observer);
-        assert!(outcome.unwrap().options.smoothing.is_some());
+        assert!(outcome.unwrap().options.fixed_gamma().is_some());
         assert_eq!(observer.n_heard, 11, "one γ is tried");
     }
 
     #[test]
     fn a_gamma_that_was_given_stays() {
-        let asked = ModelOptions { smoothing: Some(0.7), ..ModelOptions::default() };
+        let asked = ModelOptions { gamma: Some(Gamma::Fixed(0.7)), ..ModelOptions::default() };
         assert_eq!(learnt(&documents(300, 3, 0.1), &asked).options, asked);
     }
 

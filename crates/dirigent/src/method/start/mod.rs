@@ -153,7 +153,7 @@ impl Search<'_> {
             return Ok(vec![usual.clone()]);
         }
         let as_measured = ModelOptions {
-            covariance: Some(Covariance::Fixed),
+            covariance: Some(Covariance::Isotropic),
             columns: options.columns.clone(),
             ..ModelOptions::default()
         };
@@ -214,9 +214,9 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::distributed::{DistributedOptions, Engine};
+    use crate::method::consolidated::CoordinatorOptions;
+    use crate::method::consolidated::{DistributedOptions, Engine};
     use crate::method::{MethodOptions, run};
-    use crate::node::CoordinatorOptions;
     use crate::rows::Table;
 
     /// Four clusters of unit width at the corners of a square of three, and the cluster of each row.

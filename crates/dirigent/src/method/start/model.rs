@@ -6,7 +6,7 @@
 
 use super::{Found, Search, Start, gamma};
 use crate::error::Result;
-use crate::model::{Choice, Model, ModelOptions, choose, priors};
+use crate::model::{Choice, Gamma, Model, ModelOptions, choose, priors};
 use crate::observer::Observer;
 use crate::rng::Seed;
 use crate::rows::Shard;
@@ -62,7 +62,7 @@ pub fn choose(
     observer: &mut dyn Observer,
 ) -> Result<ChosenModel> {
     let mut search = Search { rows, survey, kernel, n_threads, seed: Seed::new(0), deadline, observer };
-    if options.learns_smoothing && options.smoothing.is_none() {
+    if options.gamma == Some(Gamma::Learn) {
         choose::shape(options, survey)?;
         return gamma::learn(&mut search, options);
     }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_width_that_all_clusters_have_is_found() {
-        let asked = ModelOptions { covariance: Some(Covariance::Fixed), ..ModelOptions::default() };
+        let asked = ModelOptions { covariance: Some(Covariance::Isotropic), ..ModelOptions::default() };
         // not a multiple of five: every fifth row is held out, and must not be a cluster's every row
         let chosen = chosen(6, cells(4100, 6, 41, |_, _| 2.0), &asked, 2);
         let Model::GaussianFixed(family) = chosen.model else { panic!("as asked") };
@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn what_the_user_says_is_not_chosen() {
-        let asked = ModelOptions { noise_sd: Some(2.5), ..ModelOptions::default() };
+        let asked = ModelOptions { sigma: Some(2.5), ..ModelOptions::default() };
         let Model::GaussianFixed(family) = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1).model else {
             panic!("σ was given")
         };
         assert_eq!(family.noise_sd, 2.5);
-        let asked = ModelOptions { covariance: Some(Covariance::Diagonal), ..ModelOptions::default() };
+        let asked = ModelOptions { covariance: Some(Covariance::Diag), ..ModelOptions::default() };
         let chosen = chosen(3, cells(500, 3, 4, |_, _| 1.0), &asked, 1);
         assert_eq!(chosen.model.described().name(), "gaussian, covariance diag");
     }

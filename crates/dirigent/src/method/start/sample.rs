@@ -4,7 +4,7 @@ use super::cells::in_parts;
 use crate::consolidate::{ComponentId, LabelEntropy};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::message::Overlap;
+use crate::method::consolidated::message::Overlap;
 use crate::model::{Model, with_family};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;

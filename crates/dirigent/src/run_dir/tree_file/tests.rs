@@ -8,7 +8,7 @@ use crate::sweep::{Kernel, reference_sampler};
 
 fn tree() -> Tree {
     let rows = Shard::of_table(Table::from_f64(1, vec![0.0, 0.5, 1.0, 1.5, 9.0, 9.5]));
-    let options = ModelOptions { noise_sd: Some(1.0), mean_sd: Some(5.0), ..ModelOptions::default() };
+    let options = ModelOptions { sigma: Some(1.0), sigma0: Some(5.0), ..ModelOptions::default() };
     let model = Model::resolve(&options, &Survey::of(&rows)).unwrap();
     let mut sampler = reference_sampler(&model, rows.clone());
     sampler.load(&vec![model.conjugate().empty_stats(); 3]);

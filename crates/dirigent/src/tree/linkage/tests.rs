@@ -22,7 +22,8 @@ impl Distances for OnALine {
         self.0.push((sum_a + sum_b, n_a + n_b));
     }
 
-    fn nearest(&mut self, of: usize, others: &mut dyn Iterator<Item = usize>) -> Option<(f64, usize)> {
+    fn nearest(&mut self, of: usize, among: &[usize]) -> Option<(f64, usize)> {
+        let others = among.iter().copied().filter(|&ix| ix != of);
         others.map(|ix| (self.distance(of, ix), ix)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
     }
 }

@@ -59,8 +59,8 @@ fn models() -> Vec<(&'static str, Model, Vec<Stats>, Shard)> {
         (Table::from_f64(3, unit.collect()), labels)
     };
     [
-        ("fixed", heaps(900, false), gaussian(Covariance::Fixed)),
-        ("diagonal", heaps(900, true), gaussian(Covariance::Diagonal)),
+        ("fixed", heaps(900, false), gaussian(Covariance::Isotropic)),
+        ("diagonal", heaps(900, true), gaussian(Covariance::Diag)),
         ("full", heaps(900, false), gaussian(Covariance::Full)),
         ("vmf", directions, of(FamilyName::Vmf)),
         ("multinomial", documents(900), of(FamilyName::Multinomial)),

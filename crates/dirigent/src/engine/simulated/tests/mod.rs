@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::threads;
 use crate::engine::toys::{Notes, ToyCoordinator, ToyRespawn, ToyWorker, blank, scripted, toy_workers};
 use crate::error::InputError;
-use crate::node::{Address, CycleReport, Event, Frame};
+use crate::protocol::{Address, CycleReport, Event, Frame};
 
 const FREE: Cost = Cost::PerRow { worker: 0.0, coordinator: 0.0 };
 
@@ -32,7 +32,7 @@ fn run_toys(coordinator: ToyCoordinator, simulation: &Simulation) -> (ToyCoordin
 }
 
 /// A coordinator that reports each frame it gets, and is done after so many; the report's time is that of the arrival.
-fn clock(n_frames: u64, at_start: impl Fn(&mut crate::node::Outbox) + Send + 'static) -> Box<dyn Node> {
+fn clock(n_frames: u64, at_start: impl Fn(&mut crate::protocol::Outbox) + Send + 'static) -> Box<dyn Node> {
     let mut n_seen = 0;
     scripted(move |event, out| {
         match event {

@@ -1,0 +1,326 @@
+//! A cycle at the coordinator: pushes are entered, births consolidated, α resampled, everyone answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::coordinator::ConsolidatedColumn;
+use super::message::encode_reply;
+use super::{ConsolidatedCoordinator, Consolidation, Schedule};
+use crate::consolidate::progressive::ConsolidateInfo;
+use crate::consolidate::{
+    ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive,
+    splits,
+};
+use crate::family::log_joint;
+use crate::halves::{Half, Halves, Part};
+use crate::method::consolidated::message::encode_snapshot;
+use crate::method::consolidated::message::{ComponentSnapshot, Moved, Push, Reply, Snapshot};
+use crate::model::Alpha;
+use crate::posterior::alpha::resample_alpha;
+use crate::protocol::message::Stamp;
+use crate::protocol::{CycleReport, Outbox};
+use crate::rng::{Role, Seed, Stream};
+use crate::stats::Stats;
+
+/// Labels that a run begins with are taken as they are up to so many components.
+const MOST_STARTED: usize = 5000;
+/// A search goes on while more than one of so many rows is in a component that has not been tried for a split.
+const UNTRIED: u64 = 10;
+/// Words of a document, when the gain of a cycle is compared with its work.
+const DOCUMENT: usize = 30;
+
+impl ConsolidatedCoordinator {
+    pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
+        let members = self.gathering.members();
+        let all_here = if self.is_in_step() {
+            members.all_awaited_wait()
+        } else {
+            members.all_joined_wait() && members.waiting().all(|push| push.joining.is_none())
+        };
+        if all_here {
+            let pushes = self.gathering.members_mut().take(|_| true);
+            self.absorb(pushes, out);
+        }
+    }
+
+    /// Absorbs and answers together whoever waits for nobody else; whether there was anyone.
+    pub(crate) fn answer_who_waits(&mut self, out: &mut Outbox) -> bool {
+        if self.is_in_step() {
+            return false;
+        }
+        // at the end all wait for one another, but for those who join and have yet to sweep
+        let is_closing = self.is_closing();
+        let ready = self.gathering.members_mut().take(|push| !is_closing || push.joining.is_some());
+        let is_any_ready = !ready.is_empty();
+        if is_any_ready {
+            self.absorb(ready, out);
+        } else {
+            self.close_cycle_if_all_have_come(out);
+        }
+        is_any_ready
+    }
+
+    /// Absorbs pushes and answers them.
+    pub(super) fn absorb(&mut self, pushes: Vec<(Stamp, Push)>, out: &mut Outbox) {
+        if self.is_rebuilding {
+            self.recall(&pushes);
+        }
+        let swept = pushes.iter().filter(|(_, push)| push.joining.is_none()).count() as u64;
+        self.n_absorbed += swept;
+        self.moved += pushes.iter().map(|(_, push)| push.moved).sum::<u64>();
+        // whoever joins has nothing yet
+        let has = |push: &Push| if push.joining.is_some() { 0 } else { push.base_version };
+        let stamps: Vec<(Stamp, u64)> = pushes.iter().map(|(stamp, push)| (*stamp, has(push))).collect();
+        let births = self.enter(pushes);
+        let next = self.next_cycle(swept);
+        let mut rng = self.stream(next);
+        self.consolidate(births, &mut rng);
+        let mut log_evidence = None;
+        if self.options.splits {
+            let overlaps = self.overlaps.values().map(|(ids, overlap)| (&ids[..], overlap));
+            let entropy = LabelEntropy::of(overlaps, self.told.keys().copied());
+            log_evidence = (swept > 0).then(|| self.log_joint() - entropy.log_certainty());
+            self.split_and_merge(&stamps, entropy, next > self.cycle, &mut rng);
+        }
+        self.has_closed |= swept > 0 && self.is_closing();
+        if next > self.cycle {
+            let n_closed = self.n_absorbed_at_close + (next - self.cycle) * self.columns.len() as u64;
+            self.n_absorbed_at_close = n_closed.min(self.n_absorbed);
+            self.cycle = next;
+            self.close_cycle(log_evidence, &mut rng, out);
+        }
+        self.answer(&stamps, out);
+    }
+
+    /// The cycle that pushes close, of which so many come from a sweep. Workers at their own pace have closed one when as many pushes have come as there are
+    /// workers now: who leaves or joins does not change how many cycles there have been. The last one they close together.
+    fn next_cycle(&self, swept: u64) -> u64 {
+        let is_common = self.options.schedule == Schedule::Sync || self.is_closing();
+        match swept {
+            0 => self.cycle,
+            _ if is_common => self.cycle + 1,
+            _ => {
+                let n_since = self.n_absorbed.saturating_sub(self.n_absorbed_at_close);
+                (self.cycle + n_since / self.columns.len() as u64).min(self.horizon.last_cycle() - 1)
+            }
+        }
+    }
+
+    /// The coordinator's stream is named by the cycle that closes, or under an asynchronous schedule by the number of the event.
+    pub(super) fn stream(&self, cycle: u64) -> Stream {
+        let event = match self.options.schedule {
+            Schedule::Sync => cycle,
+            Schedule::Async => self.version,
+        };
+        let seed = Seed { seed: self.options.seed, chain: self.options.chain };
+        seed.stream(Role::Coordinator, self.pool.epoch(), event)
+    }
+
+    /// Enters contributions in worker order; what is new to the pool is returned in the same order.
+    fn enter(&mut self, pushes: Vec<(Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
+        let mut births = Vec::new();
+        for (Stamp { shard, .. }, push) in pushes {
+            if let Some(joining) = push.joining {
+                self.pool.take_out(shard);
+                self.columns
+                    .insert(shard, ConsolidatedColumn { sum_log_base: joining.sum_log_base, ids: Arc::default() });
+            }
+            let column = self.columns.get(&shard).expect("it has joined");
+            self.overlaps.insert(shard, (Arc::clone(&column.ids), push.overlap));
+            for (id, part) in push.contributions {
+                let halves = match part {
+                    Part::Whole(stats) => vec![stats],
+                    Part::Halved { halves, .. } => halves.into(),
+                };
+                for (half, stats) in Half::BOTH.into_iter().zip(halves) {
+                    let key = PieceKey { shard, name: PieceName::Component(id), half };
+                    let Err(stats) = self.pool.contribute(key, stats) else { continue };
+                    if self.pool.has(id) {
+                        self.pool.enter(key, Some(stats), id);
+                    } else if stats.count > 0 {
+                        births.push((key, stats));
+                    }
+                }
+            }
+            let named = |(number, stats)| (PieceKey::whole(shard, PieceName::Birth(number)), stats);
+            births.extend(push.births.into_iter().map(named));
+        }
+        let family = self.gathering.family();
+        self.pool.settle(family);
+        births
+    }
+
+    fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, rng: &mut Stream) {
+        let family = self.gathering.family();
+        let (pool, alpha) = (&mut self.pool, self.alpha);
+        // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
+        let consolidation = if self.has_closed { Consolidation::Progressive } else { self.options.consolidation };
+        self.since_report += match consolidation {
+            Consolidation::Progressive if self.options.splits => {
+                progressive::absorb_near(pool, births, family, alpha, rng)
+            }
+            Consolidation::Progressive => progressive::absorb(pool, births, family, alpha, rng),
+            Consolidation::Pooled => pooled::absorb(pool, births, family, alpha, rng),
+            Consolidation::Hungarian => hungarian::absorb(pool, births, family, alpha),
+        };
+    }
+
+    /// Puts what has come into halves; at the close of a cycle also splits and merges, unless workers rest on the components they know.
+    fn split_and_merge(
+        &mut self,
+        stamps: &[(Stamp, u64)],
+        mut entropy: LabelEntropy,
+        closes_cycle: bool,
+        rng: &mut Stream,
+    ) {
+        let is_last = self.is_closing();
+        let family = self.gathering.family();
+        let (pool, alpha) = (&mut self.pool, self.alpha);
+        stamps.iter().for_each(|(stamp, _)| splits::place(pool, stamp.shard, family, alpha, rng));
+        if closes_cycle && !self.has_closed {
+            // what is split at the end would not be swept any more
+            let children = if is_last { Vec::new() } else { splits::propose(pool, &entropy, family, alpha, rng) };
+            let n_merges = merges::merge_alike(pool, &children, &mut entropy, family, alpha);
+            splits::age(pool, &entropy, family, alpha);
+            self.since_report += splits::info(children.len(), n_merges);
+        }
+    }
+
+    /// The log-joint of the pool as it is.
+    fn log_joint(&self) -> f64 {
+        let sum_log_base = self.columns.values().map(|column| column.sum_log_base).sum();
+        log_joint(self.gathering.family(), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base)
+    }
+
+    /// Whether components that hold nearly all rows have been tried for a split.
+    fn is_tried(&self, n_rows: u64) -> bool {
+        let untried = self.pool.live().filter(|(id, _)| self.pool.trial(*id).n_failures == 0);
+        let untried = untried.map(|(_, total)| total.stats.count).sum::<i64>() as u64;
+        untried * UNTRIED <= n_rows
+    }
+
+    /// Resamples α and reports.
+    fn close_cycle(&mut self, log_evidence: Option<f64>, rng: &mut Stream, out: &mut Outbox) {
+        let k = self.pool.live().count();
+        let n_rows = self.pool.live().map(|(_, total)| total.stats.count).sum::<i64>() as u64;
+        let log_joint = self.log_joint();
+        let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
+        match log_evidence {
+            Some(log_evidence) => {
+                let (is_tried, model) = (self.is_tried(n_rows), &self.gathering.plan().expect("there is a plan").model);
+                let family = model.conjugate();
+                let numbers = if family.has_counts() { DOCUMENT } else { family.stats_len() };
+                let n_multiplications = n_rows as f64 * k as f64 * numbers as f64;
+                self.horizon.observe_search(self.cycle, log_evidence, n_multiplications, is_tried);
+            }
+            None => self.horizon.observe(self.cycle, log_joint, k),
+        }
+        out.reports.push(CycleReport {
+            cycle: self.cycle,
+            log_joint,
+            log_evidence,
+            n_rows,
+            k,
+            alpha: self.alpha,
+            moved: std::mem::take(&mut self.moved),
+            births,
+            merges,
+            splits,
+            attempts: 0,
+            ending: self.horizon.ending(),
+        });
+        if self.options.alpha == Alpha::Auto {
+            self.alpha = resample_alpha(self.alpha, k as u64, n_rows, rng);
+        }
+    }
+
+    /// Answers pushes, each with what has changed since the version its worker has. Workers of one version share one snapshot.
+    fn answer(&mut self, stamps: &[(Stamp, u64)], out: &mut Outbox) {
+        self.version += 1;
+        self.note_changes();
+        let mut snapshots: BTreeMap<u64, Arc<[u8]>> = BTreeMap::new();
+        let ids: Arc<[ComponentId]> = self.told.keys().copied().collect();
+        let is_last = self.has_closed;
+        for (stamp, has) in stamps {
+            let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last));
+            let owners = self.pool.pieces_of(stamp.shard).filter_map(|(key, piece)| self.moved(key, piece)).collect();
+            let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
+            let frame = encode_reply(*stamp, &reply, snapshot);
+            self.pool.fuse(stamp.shard);
+            self.columns.get_mut(&stamp.shard).expect("it has pushed").ids = Arc::clone(&ids);
+            self.gathering.answer(*stamp, frame, is_last, out);
+        }
+        self.pool.settle(self.gathering.family());
+        out.is_done = self.is_done();
+    }
+
+    /// What a worker must be told of a piece, if anything.
+    fn moved(&self, key: PieceKey, piece: &Piece) -> Option<Moved> {
+        // without halves told there is nothing to look up
+        let is_current = piece.told.is_some() && {
+            let trial = self.pool.trial(piece.owner);
+            trial.is_on && piece.told == Some(trial.generation)
+        };
+        let expected = (key.name == PieceName::Component(piece.owner)).then_some(is_current.then_some(key.half));
+        let is_news = piece.stats.is_some() && expected != Some(piece.half);
+        is_news.then_some(Moved { name: key.name, half: key.half, owner: piece.owner, in_half: piece.half })
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.has_closed && self.gathering.all_released()
+    }
+
+    /// Notes which components are no longer as they were last told.
+    fn note_changes(&mut self) {
+        // both are in the order of ids: a walk along them needs no search
+        let mut told = std::mem::take(&mut self.told).into_iter().peekable();
+        let now = |(id, total, halves): (ComponentId, &Weighed, Halves)| {
+            while told.next_if(|(before, _)| *before < id).is_some() {}
+            match told.next_if(|(before, _)| *before == id) {
+                Some((_, (told, since))) if told.total == total.stats && told.halves == halves => (id, (told, since)),
+                _ => (id, (ComponentSnapshot { total: total.stats.clone(), halves }, self.version)),
+            }
+        };
+        self.told = self.pool.live_with_halves(self.gathering.family()).map(now).collect();
+    }
+
+    /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
+    pub(super) fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
+        let (version, step) = if is_last { (0, None) } else { (version, self.gathering.family().snapshot_step()) };
+        let news = |(id, (told, since)): (&ComponentId, &(ComponentSnapshot, u64))| {
+            (*id, (*since > version).then(|| told.clone()))
+        };
+        let components = self.told.iter().map(news).collect();
+        encode_snapshot(&Snapshot { version: self.version, components }, step)
+    }
+
+    /// Takes the live ids, α and cycle from the worker that had heard last.
+    fn recall(&mut self, pushes: &[(Stamp, Push)]) {
+        self.is_rebuilding = false;
+        let newest = pushes.iter().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
+        let Some((stamp, push)) = newest else { return };
+        let joining = push.joining.expect("a rebuild begins with full pushes");
+        // one that goes on from a checkpoint knows its cycle
+        (self.version, self.cycle) = (push.base_version, self.cycle.max(joining.cycle));
+        self.n_absorbed = self.cycle * pushes.len() as u64;
+        self.n_absorbed_at_close = self.n_absorbed;
+        if self.options.alpha == Alpha::Auto {
+            self.alpha = joining.alpha;
+        }
+        // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
+        let lives =
+            |shard: ShardId, push: &Push| shard == stamp.shard || (self.options.has_start && push.base_version == 0);
+        let named = pushes.iter().filter(|(stamp, push)| lives(stamp.shard, push));
+        let named = named.flat_map(|(stamp, push)| push.contributions.iter().map(|(id, _)| (stamp.shard, *id)));
+        let mut alive: Vec<(ShardId, ComponentId)> = named.collect();
+        alive.iter().for_each(|(_, id)| self.pool.keep_clear_of(*id));
+        let n_alive = alive.iter().map(|(_, id)| id).collect::<BTreeSet<_>>().len();
+        if self.options.has_start && n_alive > MOST_STARTED {
+            // so many are hardly clusters: each finds its place as a birth does
+            alive.clear();
+        }
+        for (shard, id) in alive {
+            self.pool.enter(PieceKey::whole(shard, PieceName::Component(id)), None, id);
+        }
+    }
+}
