@@ -11,7 +11,7 @@ export RUSTDOCFLAGS := -D warnings
 help:
 	@echo "make test          format, lint, Rust tests, Python package, README, reports in a browser, licences, text; the seconds of each stage"
 	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
-	@echo "make fuzz          SECONDS=$(SECONDS) of libFuzzer for each reader and decoder (a C++ compiler; docs/fuzzing.md)"
+	@echo "make fuzz          SECONDS=$(SECONDS) of libFuzzer for each reader and decoder (a C++ compiler; docs/dev/fuzzing.md)"
 	@echo "make soak          a fit of MINUTES=$(MINUTES), its memory watched"
 	@echo "make bench         the sweep beside its slow twin and the bare limit"
 	@echo "make bench-counts  instruction counts of the sweep"

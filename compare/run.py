@@ -1,6 +1,6 @@
 """All contenders on all sets, each in a process of its own, one after another; then a table (CSV, Markdown) and a plot.
 
-usage: run.py --folder FOLDER [--data DATA] [--limit SECONDS] [--threads N] [--sets NAME,…] [--contenders NAME;…] [--again NAME] [--page docs/comparison.md] [--image FILE]
+usage: run.py --folder FOLDER [--data DATA] [--limit SECONDS] [--threads N] [--sets NAME,…] [--contenders NAME;…] [--again NAME] [--page docs/dev/comparison.md] [--image FILE]
 
 Restartable: what FOLDER/results has is not run again, unless --again forgets it first; broken off then, it goes on without --again. Who does not end within --limit seconds of processor time (of any thread: other work on the machine then decides
 nothing), or wants more memory than --memory, is tried once more with a tenth of the rows; the table says so. Seed 0, once.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The figures of docs/reproduction.md: what data, methods, seeds, cycles and workers each of them has.
+# The figures of docs/dev/reproduction.md: what data, methods, seeds, cycles and workers each of them has.
 #
 # usage: experiments/reproduce.sh FOLDER [synthetic|imagenet|fashion|commits ...]
 #

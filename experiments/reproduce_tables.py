@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/reproduction.md, as Markdown, from the folder that `dirigent reproduce` has filled.
+"""Prints the tables of docs/dev/reproduction.md, as Markdown, from the folder that `dirigent reproduce` has filled.
 
 usage: reproduce_tables.py FOLDER ...
 """

@@ -1,4 +1,4 @@
-"""Checks that every dependency has a licence we accept, and every direct one its line in docs/dependencies.md: those of the workspace, of the
+"""Checks that every dependency has a licence we accept, and every direct one its line in docs/dev/dependencies.md: those of the workspace, of the
 Python package and its tests, of fuzz/ and of compare/."""
 
 import json
@@ -103,8 +103,8 @@ def named_by_requirements(pattern):
 
 
 def described():
-    """The names in the tables of docs/dependencies.md, by section."""
-    text = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    """The names in the tables of docs/dev/dependencies.md, by section."""
+    text = (ROOT / "docs/dev/dependencies.md").read_text(encoding="utf-8")
     sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
     return {title: set(re.findall(r"^\| `([\w.-]+)`", body, re.MULTILINE)) for title, body in zip(sections[::2], sections[1::2])}
 
@@ -124,8 +124,8 @@ def problems_of_lines(metadata):
         (fuzzing, of_fuzzing | of_rust, of_fuzzing),
         (comparison, of_comparison | of_python, of_comparison),
     ]:
-        yield from (f"{name}: has no line in docs/dependencies.md" for name in sorted(named - may_be_in))
-        yield from (f"{name}: has a line in docs/dependencies.md but is no dependency" for name in sorted(own - named))
+        yield from (f"{name}: has no line in docs/dev/dependencies.md" for name in sorted(named - may_be_in))
+        yield from (f"{name}: has a line in docs/dev/dependencies.md but is no dependency" for name in sorted(own - named))
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Checks that every name in the tables of docs/paper-to-code.md is declared in the file beside it, `Type::function` in an `impl` of that type."""
+"""Checks that every name in the tables of docs/dev/paper-to-code.md is declared in the file beside it, `Type::function` in an `impl` of that type."""
 
 import re
 import sys
@@ -26,14 +26,14 @@ def is_declared(name, text):
 
 
 def main():
-    page = (ROOT / "docs" / "paper-to-code.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "dev" / "paper-to-code.md").read_text(encoding="utf-8")
     rows = ROW.findall(page)
     if len(rows) < 10:
-        sys.exit("docs/paper-to-code.md has hardly a row left: have its tables changed?")
+        sys.exit("docs/dev/paper-to-code.md has hardly a row left: have its tables changed?")
     problems = [problem for names, file in rows for problem in missing(re.findall(r"`([^`]+)`", names), file)]
     if problems:
-        sys.exit("docs/paper-to-code.md:\n" + "\n".join(problems))
-    print(f"docs/paper-to-code.md: {len(rows)} rows name what exists")
+        sys.exit("docs/dev/paper-to-code.md:\n" + "\n".join(problems))
+    print(f"docs/dev/paper-to-code.md: {len(rows)} rows name what exists")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 //! Readers and decoders under mutations of sound inputs and of all that ever made one of them fail: seeded, so that what fails fails again.
 //!
-//! This is the short twin of the fuzz targets (`make fuzz`, docs/fuzzing.md), which are led by coverage and also watch the memory.
+//! This is the short twin of the fuzz targets (`make fuzz`, docs/dev/fuzzing.md), which are led by coverage and also watch the memory.
 
 mod hostile;
 

@@ -1,4 +1,4 @@
-//! What can be added from outside, as docs/guide/extend-*.md quote it: a family, a consolidation, an engine.
+//! What can be added from outside, as docs/dev/extend-*.md quote it: a family, a consolidation, an engine.
 
 mod consolidation;
 mod engine;
