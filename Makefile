@@ -62,6 +62,8 @@ text:
 	@$(PYTHON) scripts/check_text.py
 	@$(PYTHON) scripts/check_paper_to_code.py
 	@$(PYTHON) scripts/check_docs.py
+	@$(PYTHON) scripts/write_reference.py --check
+	@$(PYTHON) scripts/write_benchmarks.py --check
 
 test-long:
 	cargo check --locked --release -p dirigent --no-default-features --target-dir target/no-default-features

@@ -1,6 +1,6 @@
 """All contenders on all sets, each in a process of its own, one after another; then a table (CSV, Markdown) and a plot.
 
-usage: run.py --folder FOLDER [--data DATA] [--limit SECONDS] [--threads N] [--sets NAME,…] [--contenders NAME;…] [--again NAME] [--page docs/dev/comparison.md] [--image FILE]
+usage: run.py --folder FOLDER [--data DATA] [--limit SECONDS] [--threads N] [--sets NAME,…] [--contenders NAME;…] [--again NAME] [--image FILE]
 
 Restartable: what FOLDER/results has is not run again, unless --again forgets it first; broken off then, it goes on without --again. Who does not end within --limit seconds of processor time (of any thread: other work on the machine then decides
 nothing), or wants more memory than --memory, is tried once more with a tenth of the rows; the table says so. Seed 0, once.
@@ -43,7 +43,7 @@ def main():
         about = json.loads((folder / "set.json").read_text(encoding="utf-8"))
         for contender in entered(about, args):
             compete(contender, about, folder, results, args)
-    subprocess.run([sys.executable, str(HERE / "table.py"), str(args.folder), *(["--page", str(args.page)] if args.page else [])], check=True)
+    subprocess.run([sys.executable, str(HERE / "table.py"), str(args.folder)], check=True)
     image = args.image or args.folder / "comparison.svg"
     subprocess.run([sys.executable, str(HERE / "plot.py"), str(args.folder / "comparison.csv"), str(image)], check=True)
 
@@ -58,7 +58,6 @@ def arguments():
     parser.add_argument("--sets", type=lambda text: text.split(","), help="only these")
     parser.add_argument("--contenders", type=lambda text: text.split(";"), help="only these")
     parser.add_argument("--again", help="forgets the results of contenders whose names begin so, on these sets")
-    parser.add_argument("--page", type=Path, help="a Markdown page whose table is replaced")
     parser.add_argument("--image", type=Path, help="the plot")
     args = parser.parse_args()
     known = subprocess.check_output([sys.executable, "-c", "import sets; print(*sets.ALL, *sets.MADE)"], cwd=HERE, text=True).split()

@@ -1,6 +1,6 @@
-"""The results of a folder as comparison.csv and comparison.md; with --page, also into a page, between its two marks.
+"""The results of a folder as comparison.csv and comparison.md.
 
-usage: table.py FOLDER [--page FILE]
+usage: table.py FOLDER
 """
 
 import csv
@@ -16,25 +16,16 @@ FIELDS = [
     "set", "contender", "told", "status", "rows", "k_true", "k", "nmi", "ari", "vi", "held_out_log_density", "left_out", "seconds",
     "processor_seconds", "peak_mib", "threads", "limit",
 ]  # fmt: skip
-BEGIN, END = "<!-- the table begins: written by compare/table.py -->", "<!-- the table ends -->"
 
 
 def main():
     folder = Path(sys.argv[1])
-    page = Path(sys.argv[3]) if sys.argv[2:3] == ["--page"] else None
     records = read(folder)
     with open(folder / "comparison.csv", "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, FIELDS, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(records)
-    text = markdown(folder, records)
-    (folder / "comparison.md").write_text(text, encoding="utf-8")
-    if page is not None:
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        _, mark, after = rest.partition(END)
-        if not mark:
-            sys.exit(f"{page}: has no place for the table: {BEGIN} … {END}")
-        page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    (folder / "comparison.md").write_text(markdown(folder, records), encoding="utf-8")
 
 
 def read(folder):

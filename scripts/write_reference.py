@@ -73,10 +73,12 @@ def entry(text):
     """An option and what is said of it, as cells."""
     first, _, rest = text.strip("\n").partition("\n")
     name, _, meaning = first.strip().partition("  ")
-    words = " ".join(f"{meaning} {rest}".split())
+    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", f"{meaning}\n{rest}")]
+    words = ". ".join(part.rstrip(".") if part.startswith("[") is False and not part.endswith(("]", ":")) else part for part in parts if part)
     words = re.sub(r" \[possible values: ([^\]]*)\]", r" Values: \1.", words)
     words = re.sub(r" Possible values: - ", " Values: ", words).replace(" - ", "; ")
     words = re.sub(r"\.? \[default: (.*?)\]", r". Default: \1.", words)
+    words = words.replace("..", ".")
     return f"`{name.strip()}`".replace("|", "\\|"), escaped(words)
 
 
@@ -109,20 +111,37 @@ def keys_page(program):
 
 
 def rust_types():
-    """Documented structs and enums by name: fields or variants."""
+    """Documented structs and enums by name: kind, what stands before, fields or variants."""
     types = {}
     for path in sorted(RUST.rglob("*.rs")):
-        for found in re.finditer(r"((?:^ *(?:///|#\[).*\n)*)^pub(?:\(crate\))? (struct|enum) (\w+)[^\n;]*\{\n(.*?)^\}", path.read_text(encoding="utf-8"), re.M | re.S):
-            before, kind, name, body = found.groups()
-            types.setdefault(name, (kind, before, fields(body) if kind == "struct" else variants(body, before)))
+        before, name, body = [], None, []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            begun = re.match(r"pub(?:\(crate\))? (struct|enum) (\w+)[^;]*\{$", line)
+            if begun:
+                kind, name, body = begun[1], begun[2], []
+            elif name is not None and line == "}":
+                text, attributes = "\n".join([*body, ""]), "\n".join(before)
+                types.setdefault(name, (kind, attributes, fields(text) if kind == "struct" else variants(text, attributes)))
+                name, before = None, []
+            elif name is not None:
+                body.append(line)
+            else:
+                before = [*before, line] if line.startswith(("///", "#[")) else []
     return types
 
 
 def fields(body):
-    found = []
-    for documented, name, type_ in re.findall(r"((?:^ *(?:///|#\[).*\n)+)^ *pub (?:r#)?(\w+): (.*),\n", body, re.MULTILINE):
-        if "serde(skip)" not in documented:
-            found.append((name, type_, " ".join(re.findall(r"^ *///(.*)", documented, re.MULTILINE)).strip(), "serde(flatten" in documented))
+    """Name, type and meaning of what is serialised."""
+    found, meaning, is_skipped = [], [], False
+    for line in body.splitlines():
+        field = re.match(r" *pub (?:r#)?(\w+): (.*),$", line)
+        if field:
+            found += [] if is_skipped else [(field[1], field[2], " ".join(meaning))]
+            meaning, is_skipped = [], False
+        elif line.strip().startswith("///"):
+            meaning.append(line.strip().removeprefix("///").strip())
+        else:
+            is_skipped |= "serde(skip)" in line
     return found
 
 
@@ -171,7 +190,7 @@ def run_json_page():
             continue
         done.add(name)
         lines += [f"## `{prefix}`" if prefix else "## Top level", "", "| field | type | meaning |", "|---|---|---|"]
-        for field, type_, meaning, _ in types[name][2]:
+        for field, type_, meaning in types[name][2]:
             lines.append(f"| `{field}` | {shown_type(type_, types).replace('|', ' ')} | {escaped(meaning)} |")
             inner = inner_struct(type_, types)
             if inner:
@@ -245,7 +264,9 @@ def class_page(name, estimator, methods):
     missing = sorted({one for one, _ in given} ^ set(documented))
     if missing:
         sys.exit(f"{name}: parameters of the constructor and of the docstring differ: {', '.join(missing)}")
-    call = ",\n    ".join(f"{parameter}={default}" for parameter, default in given)
+    n_positional = len(constructor.args.args) - 1
+    words = [f"{parameter}={default}" for parameter, default in given]
+    call = ",\n    ".join([*words[:n_positional], "*", *words[n_positional:]])
     lines = [f"# {name}", WRITTEN, "```py", f"dirigent.{name}(\n    {call},\n)", "```", "", markdown(text), ""]
     lines += ["## Parameters", "", *definition_table(parts["Parameters"])]
     lines += ["## Attributes", "", *definition_table(parts["Attributes"], "attribute")]

@@ -1,5 +1,5 @@
-"""Code in the documentation: the examples of docs/python.md, run as they are printed; what docs/model-file.md computes from the files, beside the estimator;
-the recipe of docs/clusters.md, as far as it can be tried without Slurm."""
+"""Code in the documentation: what docs/model-file.md computes from the files equals the estimator; the recipe of docs/clusters.md, as far as it can be tried
+without Slurm. scripts/run_readme.py runs all other blocks."""
 
 import re
 import subprocess
@@ -11,23 +11,11 @@ import pytest
 from dirigent import DirichletProcessMixture
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGE = DOCS / "python.md"
-BLOCKS = re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def only_block(page, kind):
     (block,) = re.findall(rf"^```{kind}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return block
-
-
-def test_there_are_examples():
-    assert len(BLOCKS) >= 5
-
-
-@pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])
-def test_example(title, code, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, f"{PAGE.name}: {title}", "exec"), {"__name__": "example"})
 
 
 @pytest.mark.parametrize("transform", [{}, {"standardize": True}, {"pca": 1}, {"standardize": True, "pca": 2, "normalize": True}])

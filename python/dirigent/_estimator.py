@@ -31,46 +31,46 @@ _PARAMETERS = "estimator.json"
 
 
 class FitWarning(UserWarning):
-    """Something about a fit looks odd; the message says what, and what to try."""
+    """A fit looks odd; the message names the likely cause and a remedy."""
 
 
 # scikit-learn has no types
 class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Parameters):  # type: ignore[misc]
-    """Clusters without choosing how many: a Dirichlet-process mixture model.
+    """Dirichlet-process mixture model: clusters whose number is inferred from the data.
 
-    `X` is an array, a scipy.sparse matrix, a table of pandas, polars or pyarrow, or the name of a file (or a list of them). What is "auto" or None is
-    chosen from the data; `choices_` tells what was chosen, and why.
+    `X` is an array, a scipy.sparse matrix, a table of pandas, polars or pyarrow, or the name of a file (or a list of names). Parameters that are "auto" or
+    None are inferred from the data; `choices_` has each choice with its reason.
 
     Parameters
     ----------
     n_clusters : "auto", "components" or int, default "auto"
-        What `labels_` are. A mixture often needs several components for one cluster; a tree over the components joins them. "auto" takes the clusters that
-        the tree shows by itself, "components" each component, a number that many clusters. `cut` changes it after the fit.
+        Number of clusters. Components are grouped by a tree: "auto" selects the groups that persist longest, an integer cuts the tree at that number,
+        "components" makes each component a cluster. `cut` changes it after the fit.
     family : {"auto", "gaussian", "multinomial", "bernoulli", "poisson", "categorical", "vmf", "mixed"}, default "auto"
-        The distribution of a component's rows. Set it if the choice, which `family_` tells, is wrong for your columns.
+        Distribution of the rows within a component.
     covariance_type : {"auto", "full", "diag", "isotropic"}, default "auto"
-        The covariance of Gaussian components: a matrix each, variances each, or one variance for all. Chosen by held-out density.
+        Covariance of Gaussian components: a matrix each, variances each, or one variance for all. "auto" selects by held-out density.
     column_families : dict, optional
-        The distribution of single columns of a mixed table, by name or by number from 1: `{"visits": "poisson"}`.
+        Distribution of single columns of a mixed table, by name or by number from 1: `{"visits": "poisson"}`.
     prior : dict, optional
         Parameters of the prior: `sigma`, `sigma0`, `m0` (isotropic), `kappa0`, `nu0`, `psi0` (full), `kappa0`, `a0`, `b0` (diag), `gamma`,
         `prior_documents` (word counts), `tau` (vmf). Give them if you know the scale of your clusters. `gamma="learn"` learns that of documents.
     alpha : "auto" or float, default "auto"
-        The concentration of the Dirichlet process: more make more components. "auto" learns it.
+        Concentration of the Dirichlet process; larger values open more components. "auto" learns it.
     standardize, normalize : bool, default False
         Give columns mean 0 and standard deviation 1; divide rows by their lengths.
     pca : int, optional
-        Fit as many principal components instead of the columns. For embeddings of hundreds of columns.
+        Number of principal components to fit instead of the columns. For embeddings with hundreds of columns.
     draws : int, default 0
-        States of each chain to keep, for uncertainty: `draws_`, `n_components_posterior_`.
+        Number of posterior samples to keep per chain: `draws_`, `n_components_posterior_`.
     chains : int, default 1
-        Independent chains; labels are of the best one. Four or more show whether they agree.
+        Number of independent chains; labels are those of the best one. Four or more show whether they agree.
     max_iter : "auto" or int, default "auto"
-        The most cycles over the rows. The fit ends before if nothing useful changes any more.
+        Largest number of cycles over the rows. A fit ends earlier if the estimated evidence stops improving.
     time_limit : float, optional
-        Seconds after which the fit ends with what it has.
+        Seconds after which the fit ends, at the end of a cycle, with a complete result.
     method : {"dirigent", "cgs", "prog", "pooled", "hung", "async", "slicemr", "av", "subc"}, default "dirigent"
-        The sampler. "cgs" is exact and slow; the others are those of the paper.
+        Sampler. "cgs" is the textbook Gibbs sampler; the others are for comparison.
     method_options : dict, optional
         `cycles` (an exact number), `thin`, `point`, `consolidation`, `schedule`, `splits`, `joins`, `first_alpha`, `sweeps_per_cycle`, `draws_from`,
         `split_merge`, `av_merges`, `kernel`.
@@ -80,44 +80,51 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "ray": `address`, `rejoin_timeout`, `checkpoint_dir`. "simulated": `latency`, `bandwidth`, `straggler={worker: factor}`, `crash={worker: cycle}`,
         `garbage={worker: cycle}`, `cores`, `row_cost`.
     n_workers : int, optional
-        Workers share the rows; by default by the number of rows, at most 20.
+        Number of workers that share the rows; by default it follows the number of rows, at most 20.
     n_jobs : int, optional
-        Threads; None and -1 are all cores. They never change labels.
+        Number of threads; None and -1 use all cores. It never changes labels.
     random_state : int, RandomState, Generator or None, default None
-        The seed. The same seed gives the same labels, here and with the command. None draws a new one, which `seed_` tells.
+        Seed. The same seed gives the same labels, here and with the command. None draws a new one and stores it in `seed_`.
     out : path, optional
-        The run folder, for good. Without it, it is a temporary one.
+        Run folder to keep. By default it is temporary.
     force : bool, default False
         Replace an earlier run in `out`.
     verbose : int, default 0
-        1 shows how far the fit is, the search for a start included.
+        1 shows progress.
     callback : callable, optional
-        Gets a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True. Steps of the
-        search for a start come before, as cycle 0 with their description in `start`.
+        Called with a dictionary after every cycle (cycle, seconds, log_joint, k, alpha, …). The fit ends with that cycle if it returns True. Steps of the
+        search for a start come first, as cycle 0 with a description in `start`.
 
     Attributes
     ----------
     labels_ : array of int32
-        The cluster of each row, numbered by falling size.
+        Cluster of each row, numbered by falling size.
     certainty_ : array of float32
-        The probability of that cluster.
+        Probability of that cluster.
     n_clusters_, n_components_ : int
-        The number of clusters among the labels, and of components of the mixture.
+        Number of clusters among the labels, and of components of the mixture.
     component_labels_ : array of int32
-        The most probable component of each row.
+        Most probable component of each row.
     weights_, means_, covariances_ : arrays
-        Of the components, in the units of the data. What a family does not have raises an AttributeError.
+        Of the components, in the units of the data. An attribute that a family does not have raises AttributeError.
     tree_ : array
-        The tree over the components, as a linkage matrix of SciPy. `tree_support_` has the probability that the sides of each merge are apart.
-    family_, covariance_type_, prior_, alpha_, seed_ : what was used
-        Valid as parameters; `covariance_type_` is None if the family is not Gaussian.
+        Tree over the components, as a linkage matrix of SciPy.
+    tree_support_ : array, with `draws`
+        Posterior probability that the two sides of each merge are apart.
+    family_, covariance_type_, prior_, alpha_, seed_ : str, str or None, dict, float, int
+        Values that were used; valid as parameters. `covariance_type_` is None if the family is not Gaussian.
     choices_ : dict
-        What was chosen from the data: name to (value, why).
-    log_joint_, n_iter_, converged_ : how the fit ended
+        Choices made from the data: name to (value, reason).
+    log_joint_, n_iter_, converged_ : float, int, bool
+        Final log-joint, number of cycles, and whether the fit settled by itself.
     trace_ : DataFrame, or dict of arrays without pandas
-        A row for each cycle.
-    draws_, n_components_posterior_ : with `draws`
-        States of the chain, one a row; how probable each number of components is.
+        One row per cycle.
+    draws_ : array, with `draws`
+        Posterior samples, one per row.
+    n_components_posterior_ : dict, with `draws`
+        Share of the samples with each number of components.
+    feature_names_in_ : array of str
+        Names of the columns, if they have names.
     """
 
     # fitting
@@ -135,14 +142,34 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         header: str = "auto",
         vocab: Sequence[str] | Path_ | None = None,
     ) -> DirichletProcessMixture:
-        """Fits the model to the rows of X. `start` are labels to begin with, or "fine" (small cells that are merged) or "rows" (one row after another);
-        `truth` are labels to measure against. `columns` and `exclude` choose columns of a table or a file. If X is a file, `label_column` holds the
-        truth and `header` says whether the first line is one ("yes", "no"). `vocab` names the columns of word counts: a list, or a file. y is not looked at.
+        """Fit the model to the rows of X.
 
-        Identifiers, free text, constant and empty columns of a table are left out, with a warning that names them; `columns` or `column_families` keeps
-        them. Dates are days since 1970-01-01, durations days.
+        Identifiers, free text, constant and empty columns of a table are left out with a warning; name them in `columns` or `column_families` to keep
+        them. Dates become days since 1970-01-01, and durations days. Ctrl-C ends the fit within about a second: the model is then that of the last
+        complete cycle, and KeyboardInterrupt is raised.
 
-        Ctrl-C ends the fit within a second or so; the model is then that of the last cycle that was whole, and KeyboardInterrupt is raised.
+        Parameters
+        ----------
+        X : array, sparse matrix, table or path
+            Rows to cluster.
+        y : ignored
+            Present for scikit-learn.
+        start : array of int, "fine" or "rows", optional
+            Labels to start from; or "fine" for small cells that are merged, "rows" for one row after another.
+        truth : array of int, optional
+            True labels to compare with; never fitted.
+        columns, exclude : list of str, optional
+            Columns of a table or file to use, and to leave out.
+        label_column : str, optional
+            Column of a file with the true labels.
+        header : {"auto", "yes", "no"}, default "auto"
+            Whether the first line of a text file is a header.
+        vocab : list of str or path, optional
+            Names of the columns of word counts.
+
+        Returns
+        -------
+        The fitted estimator.
         """
         words = None if vocab is None or isinstance(vocab, (str, os.PathLike)) else vocab
         rows = rows_of(self, X, reset=True, family=self._wanted_family(), vocab=words)
@@ -151,9 +178,9 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> DirichletProcessMixture:
-        """Adds the rows of X to those fitted so far and goes on from the labels there are; new rows begin with what `predict` says.
+        """Add the rows of X to those fitted so far, and continue from the current labels.
 
-        All rows take part again, so they are kept: the arrays themselves, not copies.
+        New rows start with the labels of `predict`. All rows are fitted again, so they are kept: the arrays themselves, not copies.
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X)
@@ -222,7 +249,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise interruption
 
     def _take(self, folder: RunFolder) -> None:
-        """Shows what a run has left behind."""
+        """Takes the results of a run folder as attributes."""
         record = folder.json("run.json")
         model = folder.model
         self._run = folder
@@ -262,11 +289,33 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     # predicting
 
     def predict(self, X: Any, y: object = None) -> NDArray[np.int32]:
-        """The most probable cluster of each row."""
+        """Most probable cluster of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or path
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array of int32.
+        """
         return self._predict(self._rows(X))[0]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each cluster for each row, given that it is one of those there are; see `new_proba`."""
+        """Probability of each cluster for each row.
+
+        Rows sum to 1: it is the probability given that the row belongs to a cluster of the fit. See `new_proba` for the rest.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or path
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array of float64, rows × clusters.
+        """
         rows = self._rows(X)
         probabilities, notes = self._run.model.probabilities(rows, self._n_threads())
         _note(notes)
@@ -281,23 +330,55 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return shares
 
     def new_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability that a row belongs to none of the clusters there are: near 1 for an outlier."""
+        """Probability that a row belongs to no cluster of the fit; near 1 for an outlier.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or path
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array of float64, one per row.
+        """
         return self._predict(self._rows(X))[2]
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The logarithm of the density of each row."""
+        """Log-density of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or path
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array of float64, one per row.
+        """
         return self._predict(self._rows(X))[3]
 
     def score(self, X: Any, y: object = None) -> float:
-        """The mean of `score_samples`."""
+        """Mean log-density of the rows, for model selection in scikit-learn."""
         return float(np.mean(self.score_samples(X)))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The same as `predict_proba`: clusters as features for what comes next in a pipeline."""
+        """Probability of each cluster, as features for the next step of a pipeline. Equals `predict_proba`."""
         return self.predict_proba(X)
 
     def sample(self, n_samples: int = 1) -> tuple[Any, NDArray[np.int32]]:
-        """Rows as the model would make them, and the cluster of each. Documents are as long as those of their cluster are on average."""
+        """Generate rows from the model.
+
+        Documents have the mean length of their cluster.
+
+        Parameters
+        ----------
+        n_samples : int, default 1
+            Number of rows.
+
+        Returns
+        -------
+        The rows, in the form of the data, and the cluster of each.
+        """
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, got {n_samples}")
@@ -323,23 +404,23 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def means_(self) -> NDArray[np.float64]:
-        """The mean of each component, one a row: of directions, the mean direction; of word counts, the probability of each word."""
+        """Mean of each component, one per row: mean directions for directions, word probabilities for word counts."""
         return means_of(self._fitted_run("means_"))
 
     @property
     def covariances_(self) -> NDArray[np.float64]:
-        """The covariance of each component: matrices, or variances of the columns where these are independent."""
+        """Covariance of each component: matrices, or variances of the columns if these are independent."""
         return covariances_of(self._fitted_run("covariances_"))
 
     @property
     def tree_(self) -> NDArray[np.float64]:
-        """The tree over the components, as a linkage matrix of SciPy: `scipy.cluster.hierarchy.dendrogram(model.tree_)` draws it."""
+        """Tree over the components, as a linkage matrix of SciPy: `scipy.cluster.hierarchy.dendrogram(model.tree_)` draws it."""
         linkage = self._fitted_run("tree_").json("tree.json")["linkage"]
         return np.array(linkage, dtype=float).reshape(-1, 4)
 
     @property
     def tree_support_(self) -> NDArray[np.float64]:
-        """The posterior probability that the two sides of each merge are apart; NaN where a side has no rows. Needs draws."""
+        """Posterior probability that the two sides of each merge are apart; NaN if a side has no rows. Needs draws."""
         support = self._fitted_run("tree_support_").json("tree.json").get("support")
         if support is None:
             raise AttributeError("there are no draws: fit with draws=100, chains=4, say")
@@ -347,15 +428,22 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def component_labels_(self) -> NDArray[np.int32]:
-        """The most probable component of each row."""
+        """Most probable component of each row."""
         run = self._fitted_run("component_labels_")
         name = "component_labels.npy" if (run.path / "component_labels.npy").exists() else "labels.npy"
         return run.array(name)
 
     def cut(self, n_clusters: int | Literal["auto", "components"] = "auto") -> NDArray[np.int32]:
-        """Labels of the fitted rows at another resolution: the last merges of the tree over the components are undone.
+        """Labels of the fitted rows at another number of clusters, without a new fit.
 
-        `n_clusters` is as in the constructor. Clusters are numbered by falling size. The fit itself stays as it is.
+        Parameters
+        ----------
+        n_clusters : "auto", "components" or int, default "auto"
+            As in the constructor.
+
+        Returns
+        -------
+        Array of int32. Clusters are numbered by falling size. The fit itself stays as it is.
         """
         check_is_fitted(self)
         clusters = _core.cut(self._run.path, str(n_clusters))
@@ -363,12 +451,24 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return labels
 
     def plot_tree(self, ax: Any = None, **options: Any) -> Any:
-        """Draws the tree over the components (needs matplotlib). Further options are those of SciPy's dendrogram. Returns the axes."""
+        """Draw the tree over the components. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default the current axes.
+        options : keyword arguments
+            Options of SciPy's `dendrogram`.
+
+        Returns
+        -------
+        The axes.
+        """
         return _looks.plot_tree(self, ax, options)
 
     @property
     def trace_(self) -> Any:
-        """What was reported of each cycle: a DataFrame, or a dictionary of arrays where pandas is not installed."""
+        """One row per cycle: a DataFrame, or a dictionary of arrays if pandas is not installed."""
         trace = self._fitted_run("trace_").trace()
         try:
             import pandas
@@ -378,7 +478,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def draws_(self) -> NDArray[np.int32]:
-        """States of the chain that were kept, one a row."""
+        """Posterior samples, one per row."""
         run = self._fitted_run("draws_")
         if not (run.path / "draws.npy").exists():
             raise AttributeError("there are no draws: fit with draws=100, say")
@@ -386,7 +486,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @property
     def n_components_posterior_(self) -> dict[int, float]:
-        """The share of draws with each number of components."""
+        """Share of the posterior samples with each number of components."""
         posterior = self._fitted_run("n_components_posterior_").json("run.json")["posterior"]
         if posterior is None:
             raise AttributeError("there are no draws: fit with draws=100, say")
@@ -398,17 +498,37 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self._run
 
     def plot(self, X: Any, ax: Any = None, columns: tuple[int, int] = (0, 1)) -> Any:
-        """Draws the rows in two columns, coloured by cluster (needs matplotlib). Returns the axes."""
+        """Draw the rows in two columns, coloured by cluster. Needs matplotlib.
+
+        Parameters
+        ----------
+        X : array or table
+            Rows with the columns of the fit.
+        ax : matplotlib axes, optional
+            Where to draw; by default the current axes.
+        columns : pair of int, default (0, 1)
+            The two columns, counted from 0.
+
+        Returns
+        -------
+        The axes.
+        """
         return _looks.plot(self, X, ax, columns)
 
     def report(self, path: Path_) -> None:
-        """Writes a page about the run, as `dirigent report` does."""
+        """Write a report about the run as one HTML page, as `dirigent report` does.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        """
         check_is_fitted(self)
         if _core.run_cli(["dirigent", "report", os.fspath(self._run.path), "--out", os.fspath(path)]) != 0:
             raise OSError(f"{os.fspath(path)}: the report could not be written; the reason is on standard error")
 
     def to_arviz(self) -> Any:
-        """K, alpha and log-joint of each chain as an InferenceData of ArviZ (needs arviz)."""
+        """Number of components, alpha and log-joint of each chain as an InferenceData of ArviZ. Needs arviz."""
         return _looks.to_arviz(self)
 
     def _repr_html_(self) -> str:
@@ -420,7 +540,13 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     # keeping
 
     def save(self, path: Path_) -> None:
-        """Copies the run folder to `path`, for `load`, `dirigent predict` and `dirigent info`."""
+        """Copy the run folder to `path`, for `load`, `dirigent predict` and `dirigent info`. Rows are not stored.
+
+        Parameters
+        ----------
+        path : path
+            Folder to write.
+        """
         check_is_fitted(self)
         self._run.copy_to(Path(path))
         parameters = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
@@ -428,7 +554,17 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @classmethod
     def load(cls, path: Path_) -> DirichletProcessMixture:
-        """The estimator of a run folder: a saved one, or one that `dirigent fit` has written (then with the default parameters)."""
+        """Load a saved estimator, or the run folder of `dirigent fit` (with default parameters).
+
+        Parameters
+        ----------
+        path : path
+            Folder to read.
+
+        Returns
+        -------
+        The fitted estimator.
+        """
         folder = RunFolder(Path(path), is_temporary=False)
         if not (folder.path / "run.json").is_file():
             raise FileNotFoundError(f"{folder.path}: there is no run.json\nhint: name a run folder")
