@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 from dirigent import DirichletProcessMixture
 from matplotlib.patches import Ellipse
 from scipy.cluster.hierarchy import dendrogram
+from scipy.sparse import csr_matrix
 from scipy.special import digamma
 from sklearn.metrics import adjusted_rand_score
 
@@ -185,18 +186,18 @@ def draw_parameter_width():
     return figure
 
 
-def documents(n=1500, topics=12, words=400, length=40):
+def documents(n=1200, topics=12, words=300, length=40):
+    """Word counts in which words repeat within documents, as in real texts."""
     rng = np.random.default_rng(0)
-    shares = rng.dirichlet(np.full(words, 0.1), size=topics)
+    shares = rng.dirichlet(np.full(words, 0.25), size=topics)
     topic = rng.integers(topics, size=n)
-    import scipy.sparse
-
-    return scipy.sparse.csr_matrix([rng.multinomial(length, shares[k]) for k in topic]), topic
+    rows = [rng.multinomial(length, rng.dirichlet(25 * shares[k] + 1e-3)) for k in topic]
+    return csr_matrix(rows), topic
 
 
 def draw_parameter_gamma():
     X, topic = documents()
-    gammas = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
+    gammas = [0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
     models = [fit(X, "components", prior={"gamma": gamma}) for gamma in gammas]
     default = fit(X, "components")
     figure, axes = panels(2, ["topics found (12 are true)", "ARI with the true topics"], 3.6, 2.5)
@@ -210,6 +211,7 @@ def draw_parameter_gamma():
         ax.set_xlabel("gamma", fontsize=8)
         ax.tick_params(labelsize=8)
         ax.legend(fontsize=8)
+    axes[0].set_yscale("log")
     axes[0].axhline(12, color="0.8", linewidth=0.8)
     return figure
 
@@ -228,7 +230,7 @@ def draw_parameter_alpha():
 def draw_certainty():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(centre, 1.2, size=(200, 2)) for centre in ([0, 0], [4, 0], [0, 9])])
-    model = fit(X, draws=200)
+    model = fit(X, draws=400, method_options={"thin": 5})
     figure, axes = panels(3, ["labels", "certainty", "posterior of K"], 3.0, 2.6)
     scatter(axes[0], X, model.labels_)
     shown = axes[1].scatter(*X.T, s=5, c=model.certainty_, cmap="viridis_r", vmin=0.5, vmax=1, linewidths=0)

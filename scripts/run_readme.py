@@ -4,7 +4,7 @@ The blocks of a page that are fenced as `sh` and `python` run one after another 
 `make python`; Python blocks with nothing but text between them are one session. Blocks fenced as `sh clone` run at the root of the clone; what they would install
 goes to a temporary folder or to that Python, and the run folders they make are removed. Blocks fenced otherwise (`console`, `toml`) are not run.
 
-A block fenced as `text` shows the output of the block before it. Words must agree; numbers may differ by 5 %, because processors round differently; durations
+A block fenced as `text` shows the standard output of the block before it. Words must agree; numbers may differ by 5 %, because processors round differently; durations
 and memory are not compared; a line `...` stands for any lines.
 
 usage: run_readme.py [--write] [--clean TRANSCRIPT] [PAGE…]
@@ -70,9 +70,7 @@ def run(session, where, folder, environment):
     code = f"\nprint({BETWEEN_BLOCKS!r}, flush=True)\n".join(block.code for block in session)
     print(where, *code.replace(f"print({BETWEEN_BLOCKS!r}, flush=True)\n", "").splitlines(), sep="\n    ", flush=True)
     command = ["python", "-c"] if is_python else ["bash", "-euo", "pipefail", "-c"]
-    ended = subprocess.run(
-        [*command, code], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    ended = subprocess.run([*command, code], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE)
     print(ended.stdout.replace(BETWEEN_BLOCKS + "\n", ""), end="", flush=True)
     if ended.returncode != 0:
         sys.exit(f"{where}: this block ended with exit code {ended.returncode}")
