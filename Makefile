@@ -10,13 +10,13 @@ export RUSTDOCFLAGS := -D warnings
 
 help:
 	@echo "make test          format, lint, Rust tests, Python package, README, reports in a browser, licences, text; the seconds of each stage"
-	@echo "make test-long     property tests with CASES=$(CASES) cases each, and the slow tests"
+	@echo "make test-long     property tests with CASES=$(CASES) cases each, the slow tests, and the notebooks"
 	@echo "make fuzz          SECONDS=$(SECONDS) of libFuzzer for each reader and decoder (a C++ compiler; docs/dev/fuzzing.md)"
 	@echo "make soak          a fit of MINUTES=$(MINUTES), its memory watched"
-	@echo "make bench         the sweep beside its slow twin and the bare limit"
+	@echo "make bench         the sweep, its slow twin and the bare limit"
 	@echo "make bench-counts  instruction counts of the sweep"
-	@echo "make compare       Dirigent beside scikit-learn, HDBSCAN and others, on made sets and those of DATA=FOLDER (hours; goes on where it was)"
-	@echo "make book          the guide and the documentation as a book, in the target folder (mdBook)"
+	@echo "make compare       Dirigent and scikit-learn, HDBSCAN and others, on generated sets and those of DATA=FOLDER (hours; continues where it was)"
+	@echo "make book          the guide and the documentation as a book, in the target folder (mdBook), checked in a browser"
 	@echo "make audit         advisories, licences and sources of all dependencies (cargo-deny)"
 	@echo "make measure       how long files and functions are: median, 90 %, longest"
 	@echo "make demo          make data, fit them, print a summary"
@@ -71,6 +71,7 @@ test-long:
 	cargo test --locked --release --workspace -- --ignored
 	cargo test --locked --release --workspace --features dirigent-cli/object-store -- remote objects_of_a_store
 	scripts/test_python tools && TESTS=long scripts/test_python
+	scripts/test_python notebooks
 
 fuzz:
 	@scripts/with "c++ --version" "install a C++ compiler" scripts/fuzz $(SECONDS)
