@@ -19,6 +19,8 @@ WRITTEN = "<!-- written by scripts/write_reference.py; edit the source -->\n"
 COMMANDS = ["fit", "predict", "cut", "eval", "draws", "report", "info", "synth", "reproduce", "demo", "help", "completions", "man"]
 ESTIMATOR = ROOT / "python" / "dirigent" / "_estimator.py"
 CONSTRUCTOR = ROOT / "python" / "dirigent" / "_parameters.py"
+# the fields of a model depend on its family; the others are written as one value
+VALUES = {"Clusters": '`"auto"`, `"components"` or integer', "Model": "object"}
 RUST = ROOT / "crates" / "dirigent" / "src"
 
 
@@ -157,14 +159,18 @@ def shown_type(text, types):
     optional = re.fullmatch(r"Option<(.*)>", text)
     if optional:
         return f"{shown_type(optional[1], types)} or null"
-    listed = re.fullmatch(r"(?:Vec<(.*)>|\[(.*)\])", text)
+    listed = re.fullmatch(r"(?:Vec<(.*)>|\[(.*?)(?:; \d+)?\])", text)
     if listed:
         return f"list of {shown_type(listed[1] or listed[2], types)}"
+    if re.fullmatch(r"\(.*, .*\)", text):
+        return "pair"
     if re.match(r"(BTreeMap|HashMap)", text):
         return "object"
     plain = {"f64": "number", "f32": "number", "bool": "boolean", "String": "string", "str": "string", "PathBuf": "string"}
     if re.fullmatch(r"[ui](8|16|32|64|size)", text):
         return "integer"
+    if text in VALUES:
+        return VALUES[text]
     kind, _, inside = types.get(text.split("<")[0], ("", "", []))
     if kind == "enum" and inside and all(re.fullmatch(r"[a-z_0-9]+", name) for name in inside):
         return ", ".join(f'`"{name}"`' for name in inside)
@@ -172,8 +178,8 @@ def shown_type(text, types):
 
 
 def inner_struct(text, types):
-    name = re.findall(r"[A-Z]\w+", re.sub(r"Option|Vec|Box", "", text))
-    found = types.get(name[0]) if name else None
+    name = re.findall(r"[A-Z]\w+", re.sub(r"\b(Option|Vec|Box)\b", "", text))
+    found = types.get(name[0]) if name and name[0] not in VALUES else None
     return name[0] if found and found[0] == "struct" and found[2] else None
 
 
@@ -186,7 +192,7 @@ def run_json_page():
     waiting, done = [("", "RunRecord")], set()
     while waiting:
         prefix, name = waiting.pop(0)
-        if name in done or name == "Model":
+        if name in done:
             continue
         done.add(name)
         lines += [f"## `{prefix}`" if prefix else "## Top level", "", "| field | type | meaning |", "|---|---|---|"]

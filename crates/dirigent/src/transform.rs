@@ -31,7 +31,7 @@ pub struct Transform {
 pub struct TransformOptions {
     /// `--standardize`: every column gets mean 0 and standard deviation 1.
     pub standardize: bool,
-    /// `--pca`: only so many principal components are kept.
+    /// Number of principal components to keep (`--pca`).
     pub pca: Option<usize>,
     /// `--normalize`: every row gets length 1.
     pub normalize: bool,

@@ -49,14 +49,14 @@ pub struct DataSet {
 /// A file that rows came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DataFile {
-    /// Where it is.
+    /// Path or address.
     #[serde(serialize_with = "as_text")]
     pub path: PathBuf,
-    /// How it holds its rows.
+    /// Format.
     pub format: Format,
-    /// How many rows it has.
+    /// Number of rows.
     pub n_rows: usize,
-    /// Its length, as it lies on the disk.
+    /// Length on disk, in bytes.
     pub bytes: u64,
 }
 

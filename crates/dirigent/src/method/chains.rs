@@ -33,15 +33,15 @@ pub struct ChainsOutcome {
 /// How well the chains mix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnostics {
-    /// Which cycles they are taken over.
+    /// Cycles that are compared.
     pub over: Over,
-    /// How many of each chain; the last ones, where one chain has fewer.
+    /// Number of values per chain; the last ones if a chain has fewer.
     pub n_values: usize,
-    /// Of the number of components.
+    /// Diagnostics of the number of components.
     pub k: Mixing,
     /// Of the log-joint.
     pub log_joint: Mixing,
-    /// How each chain ended.
+    /// End of each chain.
     pub chains: Vec<ChainEnd>,
 }
 
@@ -58,7 +58,7 @@ pub enum Over {
 /// How a chain ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChainEnd {
-    /// Which one, from 1.
+    /// Number of the chain, from 1.
     pub chain: u16,
     /// The components of its last state.
     pub k: usize,

@@ -55,11 +55,11 @@ pub enum Model {
 /// What was chosen for the user, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// What it is called.
+    /// Name of the parameter.
     pub name: String,
-    /// What was chosen.
+    /// Value that was chosen.
     pub value: String,
-    /// Why.
+    /// Reason.
     pub why: String,
 }
 

@@ -17,9 +17,9 @@ const FEWEST: usize = 4;
 /// What is said of one quantity over all chains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mixing {
-    /// Rank-normalised split R-hat: 1 where chains agree. None where all values are the same, or there are too few.
+    /// Rank-normalised split R-hat: 1 if chains agree. None if all values are the same, or there are too few.
     pub r_hat: Option<f64>,
-    /// Bulk effective sample size: as many independent draws tell as much about the middle of the distribution.
+    /// Bulk effective sample size: the number of independent draws that would tell as much.
     pub ess_bulk: Option<f64>,
 }
 

@@ -154,13 +154,13 @@ impl Partitions {
 /// The posterior of the number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KPosterior {
-    /// Its mean.
+    /// Mean.
     pub mean: f64,
     /// The most frequent number; the smallest of several.
     pub mode: usize,
     /// The 5 % and the 95 % quantile.
     pub interval_90: [usize; 2],
-    /// The share of draws with each number of clusters.
+    /// Share of the draws with each number of components.
     pub shares: BTreeMap<usize, f64>,
 }
 

@@ -16,48 +16,48 @@ use crate::transform::TransformRecord;
 /// `run.json`: what was asked, what was used, what came out.
 #[derive(Debug, Serialize)]
 pub struct RunRecord<'a> {
-    /// Whether the run has ended, and how.
+    /// State of the run.
     pub status: Status,
-    /// Why it failed.
+    /// Reason of a failure.
     pub error: Option<String>,
-    /// What was typed, word for word; nothing where no command was.
+    /// Words of the command line; empty for Python and Rust.
     pub command: Vec<String>,
-    /// The version of this software.
+    /// Version of the software.
     pub version: &'static str,
-    /// The instructions that swept the rows.
+    /// Processor instructions that were used.
     pub kernel: Kernel,
-    /// The rows.
+    /// The input.
     pub data: DataRecord<'a>,
-    /// The family, as options call it.
+    /// Family, as in the options.
     pub family: &'static str,
-    /// The covariance of a Gaussian one, likewise.
+    /// Covariance of a Gaussian family, as in the options.
     pub covariance: Option<&'static str>,
-    /// The parameters of the prior, likewise; means over columns that differ.
+    /// Parameters of the prior, as in the options; means if columns differ.
     pub prior: BTreeMap<&'static str, f64>,
-    /// What was chosen from the data, and why.
+    /// Choices made from the data, with reasons.
     pub choices: &'a [Choice],
-    /// The model, every prior resolved.
+    /// Family with every prior resolved.
     pub model: &'a Model,
-    /// What was asked for.
+    /// All options of the fit.
     pub options: FitOptions,
-    /// What the draws say, where there are any.
+    /// Summary of the draws, if there are any.
     pub posterior: Option<PosteriorRecord>,
-    /// What came out, once the run has finished.
+    /// Results, once the run has finished.
     pub summary: Option<Summary>,
-    /// Whether chains agree, where there are several or states were kept.
+    /// Agreement of chains, if there are several or draws were kept.
     pub diagnostics: Option<Diagnostics>,
     /// What looks odd, with the likely cause.
     pub warnings: Vec<String>,
 }
 
-/// What the draws say.
+/// Summary of the draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PosteriorRecord {
-    /// The number of draws.
+    /// Number of draws.
     pub n_draws: usize,
-    /// The number of clusters.
+    /// Distribution of the number of components.
     pub k: KPosterior,
-    /// The expected variation of information between `labels.npy` and the truth, in nats: the mean over the draws.
+    /// Mean variation of information between `labels.npy` and the draws, in nats.
     pub expected_vi_labels: f64,
 }
 
@@ -78,24 +78,24 @@ pub enum Status {
 /// The rows of a run, and where they came from.
 #[derive(Debug, Serialize)]
 pub struct DataRecord<'a> {
-    /// The name of the set.
+    /// Name of the data set.
     pub name: &'a str,
-    /// The number of rows.
+    /// Number of rows.
     pub n_rows: usize,
-    /// The number of columns that were read.
+    /// Number of columns that were read.
     pub n_columns: usize,
-    /// Their names, where they have some.
+    /// Names of the columns, if they have names.
     pub column_names: Option<&'a [String]>,
-    /// The files, in order.
+    /// Files, in order.
     pub files: &'a [DataFile],
-    /// Tells this data from other data.
+    /// Checksum of the contents; `--resume` compares it.
     pub fingerprint: String,
-    /// Which columns were asked for.
+    /// Requested columns.
     pub selection: SelectionRecord<'a>,
     /// The levels of columns that hold text: for the model file.
     #[serde(skip)]
     pub levels: &'a [Option<Vec<String>>],
-    /// The columns that are left out because of what they hold.
+    /// Columns that were left out because of their contents.
     pub left_out: &'a [LeftOut],
     /// How cells are numbers: for the model file.
     #[serde(skip)]
@@ -103,24 +103,24 @@ pub struct DataRecord<'a> {
     /// Whether sparse text files number their columns from 0: for the model file.
     #[serde(skip)]
     pub numbered_from_zero: bool,
-    /// What was done to the columns before the fit.
+    /// Transformation of the columns before the fit.
     pub transform: Option<TransformRecord>,
-    /// Where the true labels came from: a file, or a column.
+    /// File or column of the true labels.
     pub truth: Option<String>,
-    /// Where the rows are, and which columns are read; paths are absolute.
+    /// Options of the input; paths are absolute.
     pub options: DataOptions,
 }
 
 /// The columns that were asked for.
 #[derive(Debug, Serialize)]
 pub struct SelectionRecord<'a> {
-    /// Only these; null is all.
+    /// Columns to use; null means all.
     pub columns: Option<&'a [String]>,
-    /// Not these.
+    /// Columns to leave out.
     pub exclude: &'a [String],
-    /// The column with the true labels.
+    /// Column with the true labels.
     pub label_column: Option<&'a str>,
-    /// Read as text whatever their cells look like.
+    /// Columns read as text, even if their cells are numbers.
     pub text_columns: &'a [String],
     /// Whether the first line is a header.
     pub header: Header,
@@ -205,29 +205,29 @@ pub enum Point {
 /// What came out of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The components of the last state.
+    /// Number of components of the last state.
     pub k: usize,
-    /// The clusters of `labels.npy`.
+    /// Number of clusters of `labels.npy`.
     pub n_clusters: usize,
-    /// The log-joint of the last state.
+    /// Log-joint of the last state.
     pub log_joint: f64,
-    /// The log-joint of the true labels under the same α.
+    /// Log-joint of the true labels under the same α.
     pub log_joint_truth: Option<f64>,
     /// Variation of information between the last state and the truth, in nats.
     pub vi: Option<f64>,
-    /// The same for `labels.npy`.
+    /// Variation of information between `labels.npy` and the truth, in nats.
     pub vi_labels: Option<f64>,
-    /// The adjusted Rand index of `labels.npy`.
+    /// Adjusted Rand index of `labels.npy`.
     pub ari_labels: Option<f64>,
-    /// The normalised mutual information of `labels.npy`.
+    /// Normalised mutual information of `labels.npy`.
     pub nmi_labels: Option<f64>,
-    /// The last α.
+    /// Final α.
     pub alpha: f64,
-    /// Cycles run, by the chain that labels are of.
+    /// Cycles of the chain that gave the labels.
     pub cycles: u64,
-    /// Why that chain ended.
+    /// Reason why that chain ended.
     pub stopped_because: StoppedBecause,
-    /// States in `draws.npy`, where some were asked for.
+    /// Number of draws in `draws.npy`, if any.
     pub n_draws: Option<usize>,
     /// Wall time of the cycles and of assigning the labels.
     pub seconds: f64,
