@@ -244,6 +244,29 @@ def draw_certainty():
     return figure
 
 
+def draw_calibration():
+    centres, sizes = np.array([[0, 0], [3.2, 0], [0, 7], [9, 5]]), [150, 150, 100, 60]
+    truth = np.repeat(range(4), sizes)
+    stated, right = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = np.concatenate([rng.normal(centre, 1.0, size=(n, 2)) for centre, n in zip(centres, sizes, strict=True)])
+        model = fit(X, "components", covariance_type="full")
+        if model.n_clusters_ == 4:
+            nearest = np.argmin(((model.means_[:, None] - centres) ** 2).sum(axis=2), axis=1)
+            stated.append(model.predict_proba(X).max(axis=1))
+            right.append(nearest[model.labels_] == truth)
+    stated, right = np.concatenate(stated), np.concatenate(right)
+    groups = np.digitize(stated, [0.6, 0.7, 0.8, 0.9, 0.99])
+    figure, ax = plt.subplots(figsize=(3.6, 3.0))
+    ax.plot([0.5, 1], [0.5, 1], color="0.7")
+    ax.plot([stated[groups == k].mean() for k in range(6)], [right[groups == k].mean() for k in range(6)], "o-")
+    ax.set_xlabel("stated certainty", fontsize=8)
+    ax.set_ylabel("share of correct labels", fontsize=8)
+    ax.tick_params(labelsize=8)
+    return figure
+
+
 PICTURES = {name.removeprefix("draw_").replace("_", "-"): draw for name, draw in list(globals().items()) if name.startswith("draw_")}
 
 
