@@ -26,7 +26,7 @@ from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
 
-#: What is saved beside the files of a run.
+#: The file of parameters in a saved run folder.
 _PARAMETERS = "estimator.json"
 
 

@@ -24,7 +24,7 @@ MOST_DENSE_CELLS = 100_000_000
 
 
 def rows_of(estimator: Any, X: Any, *, reset: bool, family: str | None, vocab: Sequence[str] | None = None) -> Rows:
-    """The rows of X. With `reset`, the estimator learns the columns of X; otherwise X must have those it has learnt."""
+    """The rows of X. With `reset`, the estimator learns the columns of X; otherwise X must have the columns of the fit."""
     if is_files(X):
         return Rows.files(paths_of(X))
     if scipy.sparse.issparse(X):
@@ -137,7 +137,7 @@ _DAY_IN_MICROSECONDS = 86_400_000_000
 
 
 def _columns_of(X: Any) -> tuple[list[Column], list[str] | None, list[str]]:
-    """The columns of a table of pandas, polars or pyarrow, what they are called, and what they hold beside numbers and text."""
+    """The columns of a table of pandas, polars or pyarrow, their names, and their contents other than numbers and text."""
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if len(X) == 0:

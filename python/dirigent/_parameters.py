@@ -1,4 +1,4 @@
-"""The parameters of the estimator. What they mean is said at the estimator, where users look."""
+"""The parameters of the estimator. The estimator documents them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HABITS = {
 
 # scikit-learn has no types
 class Parameters(BaseEstimator):  # type: ignore[misc]
-    """As scikit-learn wants them: set by the constructor and by nobody else, under the names they have there, and checked when they are used."""
+    """Parameters as scikit-learn expects them: set only by the constructor, under its names, and checked when they are used."""
 
     def __new__(cls, *_: Any, **given: Any) -> Any:
         """Helps with a name that is no parameter; everything else is for the constructor."""
@@ -96,7 +96,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         self.callback = callback
 
 
-# `__new__` takes anything: what there is to give is told by the constructor
+# `__new__` takes anything: the constructor has the signature
 Parameters.__signature__ = inspect.signature(Parameters).replace(
     parameters=list(inspect.signature(Parameters.__init__).parameters.values())[1:]
 )

@@ -29,7 +29,7 @@ class RunFolder:
 
     @classmethod
     def temporary(cls) -> RunFolder:
-        """An empty folder that goes when nobody needs it any more."""
+        """An empty folder that is removed with its last user."""
         return cls(Path(tempfile.mkdtemp(prefix="dirigent-")), is_temporary=True)
 
     @property

@@ -9,7 +9,7 @@ In a script of one's own, every rank but the first says `serve`, before the fit:
     if not mpi.serve():
         DirichletProcessMixture(engine="mpi").fit("data.npy")
 
-MPI has no way on without a rank: when one dies, the launcher ends all of them, and `--resume` goes on, with as many ranks or another number.
+MPI cannot continue without a rank: when one dies, the launcher ends all of them, and `--resume` continues, with the same or another number of ranks.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class _Server:
                 _await_of_rank_0(_INTERRUPT)
                 self._host.interrupt()
             if MPI.COMM_WORLD.Iprobe(0, _FRESH) or MPI.COMM_WORLD.Iprobe(0, _END):
-                # nobody wants the answer any more
+                # the answer is no longer needed
                 self._host.interrupt()
         _send_patiently(0, _ANSWER, answer.result())
 

@@ -2,7 +2,7 @@
 
 An actor holds a host and hands bytes to it. Ray neither restarts actors nor repeats calls: what is to be done again, and from where, is known to the
 coordinator only. What is lost is reported at once, and a new actor is asked for; it starts as soon as there is room for it, also on a node that
-joins later. If there is none for `rejoin_timeout` seconds, a living actor serves the lost workers beside its own.
+joins later. If there is none for `rejoin_timeout` seconds, a living actor serves the lost workers in addition to its own.
 
 >>> from dirigent import ray
 >>> labels = ray.fit("/shared/part-*.npy", address="auto", checkpoint_dir="/shared/labels").labels_  # doctest: +SKIP
@@ -139,7 +139,7 @@ class RayEngine:
             _kill(actor)
         deadline = time.monotonic() + _PATIENCE
         for actor in actors:
-            # whoever is gone answers with an error
+            # a lost actor answers with an error
             with contextlib.suppress(RayError):
                 ray.get(actor.handle.place.remote(), timeout=max(0.1, deadline - time.monotonic()))
         self._cluster.leave()
@@ -302,7 +302,7 @@ def _init(address: str | None) -> None:
         return
     from ray._private import ray_constants
 
-    # actors yield to whatever else is running unless Ray is told otherwise: a fit should be as fast as with threads
+    # actors yield to whatever else is running by default: a fit should be as fast as with threads
     os.environ.setdefault("RAY_worker_niceness", "0")
     # Ray's own switch for machines that are to listen on loopback only
     before = ray_constants.ENABLE_RAY_CLUSTER
@@ -351,7 +351,7 @@ def fit(X: Any, *, address: str | None = None, folder: str | os.PathLike[str] | 
 
 
 def _is_dataset(X: Any) -> bool:
-    # whoever has one has imported this
+    # a caller that has one has imported this
     data = sys.modules.get("ray.data")
     return data is not None and isinstance(X, data.Dataset)
 
