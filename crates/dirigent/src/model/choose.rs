@@ -211,7 +211,7 @@ fn column_laws(
             let value =
                 format!("{gaussian} gaussian, {bernoulli} bernoulli, {poisson} poisson, {categorical} categorical");
             let why = "text and whole numbers from 0 to 10 are categorical, 0 and 1 bernoulli, whole numbers from 0 on with the variance of \
-                       counts poisson, all else gaussian; `column_families` says otherwise";
+                       counts poisson, all else gaussian; `column_families` overrides this";
             Ok((laws, Some(Choice::new("columns", &value, why))))
         }
     }

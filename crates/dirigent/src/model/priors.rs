@@ -66,7 +66,7 @@ pub(crate) fn model(shape: Shape, options: &ModelOptions, survey: &Survey) -> Re
 /// m₀: the user's, or the mean of each column.
 fn prior_means(options: &ModelOptions, survey: &Survey, gathered: &mut Gathered) -> Result<Vec<f64>> {
     if options.m0.is_none() {
-        gathered.tell("m0", "the mean of each column".into(), "clusters lie about the middle of the data");
+        gathered.tell("m0", "the mean of each column".into(), "clusters are spread around the middle of the data");
         return Ok(survey.means());
     }
     let means = survey.means().into_iter().enumerate();
@@ -275,7 +275,7 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
         }
     };
     if has(ColumnFamily::Gaussian) {
-        tell("m0", "the mean of each column", "clusters lie about the middle of the data");
+        tell("m0", "the mean of each column", "clusters are spread around the middle of the data");
         tell("kappa0", &format!("{:.4}", prior_rows(laws.len())), WHY_PRIOR_ROWS);
         if options.width.is_none() {
             tell("a0", "1", "gaussian columns: two rows' worth of knowledge of a variance");
@@ -288,21 +288,21 @@ fn tell_of_columns(laws: &[ColumnFamily], options: &ModelOptions, gathered: &mut
     }
     if has(ColumnFamily::Bernoulli) {
         let value = format!("the shares of 1 and of 0{}", weights(ColumnFamily::Bernoulli));
-        tell("a0, b0", &value, "bernoulli columns: as much as one row like the data, or as suits the components best");
+        tell("a0, b0", &value, "bernoulli columns: as much as one row of the data, or what fits the components best");
     }
     if has(ColumnFamily::Poisson) {
         let value = format!("1 and 1 over the mean{}", weights(ColumnFamily::Poisson));
-        tell("a0, b0", &value, "poisson columns: as much as one row like the data, or as suits the components best");
+        tell("a0, b0", &value, "poisson columns: as much as one row of the data, or what fits the components best");
     }
     if has(ColumnFamily::Categorical) {
         let value = format!("{LEVEL_ROWS}{}", weights(ColumnFamily::Categorical));
-        let why = "categorical columns: half a row for each level, so that clusters need not lack levels, or as suits the components best";
+        let why = "categorical columns: half a row per level, so that clusters may have all levels, or what fits the components best";
         tell("gamma", &value, why);
     }
 }
 
 const WHY_PRIOR_ROWS: &str =
-    "a tenth of a row with 4 columns, less with fewer or more: where a cluster lies is hardly known beforehand";
+    "a tenth of a row with 4 columns, less with fewer or more: the position of a cluster is hardly known in advance";
 
 /// The share of a column's variance that a cluster is expected to have.
 fn share(options: &ModelOptions, column_ix: usize) -> f64 {
