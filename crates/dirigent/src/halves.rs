@@ -87,6 +87,14 @@ pub enum Part {
 }
 
 impl Part {
+    /// The statistics: of all, or of the left half and the right one.
+    pub fn stats(&self) -> &[Stats] {
+        match self {
+            Self::Whole(stats) => std::slice::from_ref(stats),
+            Self::Halved { halves, .. } => halves,
+        }
+    }
+
     /// The number of rows.
     pub fn count(&self) -> i64 {
         match self {

@@ -16,7 +16,7 @@ use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::subc::{SubcCoordinator, SubcWorker};
 use dirigent::internals::method::{MethodOptions, run};
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::{Frame, RoundsCoordinatorOptions};
+use dirigent::internals::protocol::{CoordinatorOptions, Frame};
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
@@ -65,13 +65,8 @@ fn data() -> Vec<Data> {
     ]
 }
 
-fn coordinator(cycles: u64) -> RoundsCoordinatorOptions {
-    RoundsCoordinatorOptions {
-        n_workers: WORKERS,
-        cycles: Cycles::Fixed(cycles),
-        seed: 3,
-        ..RoundsCoordinatorOptions::default()
-    }
+fn coordinator(cycles: u64) -> CoordinatorOptions {
+    CoordinatorOptions { n_workers: WORKERS, cycles: Cycles::Fixed(cycles), seed: 3, ..CoordinatorOptions::default() }
 }
 
 fn fit(method: Method, data: &Data, start: Option<Vec<u32>>, engine: Engine) -> Result<(Outcome, Log, Model)> {
@@ -198,7 +193,7 @@ fn the_statistics_of_subc_are_those_of_the_labels_at_rest_after_any_schedule() {
         let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
         let rows = if seed % 2 == 0 { gaussian_rows(60, 2, &mut rng) } else { documents(60, &mut rng) };
         let simulation = random_simulation(seed, false, &mut rng);
-        let options = RoundsCoordinatorOptions { n_workers: 3, ..coordinator(7) };
+        let options = CoordinatorOptions { n_workers: 3, ..coordinator(7) };
         let makers =
             Makers { worker: SubcWorker::new, restore: SubcWorker::restore, rebuild: SubcCoordinator::rebuild };
         let mut nodes = Nodes::new(parts(&rows, 3), options, makers);

@@ -13,7 +13,7 @@ use dirigent::internals::method::consolidated::Engine;
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::{MethodOptions, run};
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rows::Shard;
 use dirigent::{Alpha, Model};
 
@@ -48,13 +48,13 @@ struct Verdict {
 }
 
 fn judge(method: Method, (model, rows): &(Model, Shard), n_workers: u32, alpha: Alpha) -> Verdict {
-    let coordinator = RoundsCoordinatorOptions {
+    let coordinator = CoordinatorOptions {
         n_workers,
         alpha,
         cycles: Cycles::Fixed(DRAWS as u64 + 200),
         seed: 5,
         shows_labels: true,
-        ..RoundsCoordinatorOptions::default()
+        ..CoordinatorOptions::default()
     };
     // no clock is asked: it would take longer than the draws
     let cost = Cost::PerRow { worker: 1e-6, coordinator: 0.0 };

@@ -3,10 +3,10 @@
 use dirigent::internals::engine::simulated::{Cost, Simulation};
 use dirigent::internals::method::cgs::{CgsOptions, Draws, Outcome};
 use dirigent::internals::method::chains::{self, Over};
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::{MethodOptions, advice, run};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::survey::Survey;

@@ -2,12 +2,11 @@
 //! fixed offset and rounded in units of their spread.
 
 use dirigent::internals::method::cgs::Chain;
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{self, DistributedOptions};
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::{slice, subc};
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::survey::Survey;
@@ -67,7 +66,7 @@ fn labels_by_all(n_columns: usize, cells: &[f64], unit: f64) -> [(&'static str, 
     let (shards, cycles) = (std::slice::from_ref(&shard), Cycles::Fixed(CYCLES as u64));
     let coordinator = CoordinatorOptions { cycles, ..CoordinatorOptions::default() };
     let together = DistributedOptions { coordinator, ..DistributedOptions::default() };
-    let coordinator = RoundsCoordinatorOptions { cycles, n_workers: 1, ..Default::default() };
+    let coordinator = CoordinatorOptions { cycles, n_workers: 1, ..Default::default() };
     let in_rounds = RoundsOptions { coordinator, ..RoundsOptions::default() };
     let resolved = Model::resolve(&model, &Survey::of(&shard)).expect("a model");
     let of_chain = sampler(&resolved, shard.clone(), Kernel::best());

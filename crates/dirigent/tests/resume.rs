@@ -10,11 +10,10 @@ use dirigent::internals::method::MethodOptions;
 use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::{CgsOptions, Draws};
 use dirigent::internals::method::chains::{self, ChainsOutcome};
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::Shard;
 use dirigent::{
@@ -232,12 +231,12 @@ fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
 
 fn rounds(draws: Option<Draws>, moves_per_cycle: u8) -> RoundsOptions {
     RoundsOptions {
-        coordinator: RoundsCoordinatorOptions {
+        coordinator: CoordinatorOptions {
             n_workers: WORKERS,
             cycles: Cycles::Fixed(9),
             seed: 5,
             moves_per_cycle,
-            ..RoundsCoordinatorOptions::default()
+            ..CoordinatorOptions::default()
         },
         draws,
         engine: Engine::Threads(2),

@@ -2,9 +2,9 @@
 
 use dirigent::internals::engine::simulated::{Cost, Crash, Simulation};
 use dirigent::internals::method::cgs::Outcome;
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine, run};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;

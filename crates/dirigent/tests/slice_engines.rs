@@ -12,7 +12,7 @@ use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::slice::run;
 use dirigent::internals::method::slice::{SliceCoordinator, SliceWorker};
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::{Frame, RoundsCoordinatorOptions};
+use dirigent::internals::protocol::{CoordinatorOptions, Frame};
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::Shard;
 use dirigent::internals::survey::Survey;
@@ -20,13 +20,13 @@ use dirigent::{CycleInfo, Model, ModelOptions, Result, Stats};
 
 use rounds::{Log, Makers, Nodes, documents, gaussian_rows, parts, random_simulation};
 
-fn options(n_workers: usize, cycles: u64, moves_per_cycle: u8) -> RoundsCoordinatorOptions {
-    RoundsCoordinatorOptions {
+fn options(n_workers: usize, cycles: u64, moves_per_cycle: u8) -> CoordinatorOptions {
+    CoordinatorOptions {
         moves_per_cycle,
         n_workers: n_workers as u32,
         cycles: Cycles::Fixed(cycles),
         seed: 3,
-        ..RoundsCoordinatorOptions::default()
+        ..CoordinatorOptions::default()
     }
 }
 

@@ -8,10 +8,10 @@ use common::tiny::{KINDS, tiny_columns, tiny_directions, tiny_full, tiny_full_wi
 use common::{Enumeration, Kept, model_options};
 use dirigent::internals::engine::simulated::{Cost, Simulation};
 use dirigent::internals::method::cgs::Draws;
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::{MethodOptions, run};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, worker_rows};
 use dirigent::internals::survey::Survey;

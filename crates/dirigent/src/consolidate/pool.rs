@@ -84,6 +84,11 @@ impl Pool {
         self
     }
 
+    /// Whether components keep halves.
+    pub fn keeps_halves(&self) -> bool {
+        self.keeps_halves
+    }
+
     /// A new id.
     pub fn mint(&mut self) -> ComponentId {
         self.n_minted += 1;

@@ -7,13 +7,12 @@ use crate::engine::simulated::{Cost, Crash, Garbage, Simulation};
 use crate::error::{InputError, Result};
 use crate::method::av::AvOptions;
 use crate::method::cgs::CgsOptions;
-use crate::method::consolidated::CoordinatorOptions;
 use crate::method::consolidated::{DistributedOptions, Engine};
 use crate::method::rounds::RoundsOptions;
 use crate::method::{MethodOptions as MethodSetup, default_workers};
 use crate::model::ModelOptions;
 use crate::posterior::horizon::Cycles;
-use crate::protocol::RoundsCoordinatorOptions;
+use crate::protocol::CoordinatorOptions;
 use crate::sweep::Kernel;
 
 /// Workers that an engine from outside has.
@@ -57,7 +56,7 @@ pub(super) fn method(
     // the machines of a cluster need not be alike: it is the best that all of them have
     let kernel = if outside.is_some() { method.kernel } else { Some(kernel) };
     if method.name.is_in_rounds() {
-        let coordinator = RoundsCoordinatorOptions {
+        let coordinator = CoordinatorOptions {
             n_workers,
             alpha,
             cycles,
@@ -67,6 +66,8 @@ pub(super) fn method(
             shows_labels: false,
             kernel,
             moves_per_cycle: method.split_merge.unwrap_or(0),
+            splits: false,
+            ..CoordinatorOptions::default()
         };
         let rounds = RoundsOptions { coordinator, draws, engine, start, time_limit };
         let merges = method.av_merges == Some(true);
@@ -92,6 +93,7 @@ pub(super) fn method(
         shows_labels: false,
         kernel,
         has_start: false,
+        moves_per_cycle: 0,
     };
     Ok(MethodSetup::Distributed(DistributedOptions {
         coordinator,

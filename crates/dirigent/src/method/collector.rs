@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics;
 use crate::observer::Observer;
 use crate::posterior::horizon::{Ending, StoppedBecause};
-use crate::protocol::codec::{Message, decode_between};
+use crate::protocol::codec::decode_shown;
 use crate::protocol::message::ShownLabels;
 use crate::protocol::{Address, Frame};
 use crate::protocol::{Decoded, require};
@@ -241,19 +241,19 @@ impl Driver for Collector<'_> {
 
     fn on_frame(&mut self, from: ShardId, frame: Frame) -> Result<()> {
         let sender = Address::Worker(from);
-        match decode_between(&frame, sender, Address::Driver, None)? {
-            (_, Message::ShownLabels(shown)) => {
+        let Some(shown) = decode_shown(&frame, sender)? else { return Ok(()) };
+        match &shown.places {
+            None => {
                 let rows = self.rows_of(from);
                 check_shown(&shown, rows.len()).map_err(|rejection| rejection.of(sender))?;
                 self.take_in(rows, &shown);
             }
-            (_, Message::ShownRows(shown)) => {
-                let are_rows = shown.rows.iter().all(|row_ix| *row_ix < self.state.len() as u64);
+            Some(places) => {
+                let are_rows = places.iter().all(|row_ix| *row_ix < self.state.len() as u64);
                 let checked = require(are_rows, "rows that there are not");
-                checked.and_then(|()| check_shown(&shown.labels, shown.rows.len())).map_err(|why| why.of(sender))?;
-                self.take_in(shown.rows.iter().map(|row_ix| *row_ix as usize), &shown.labels);
+                checked.and_then(|()| check_shown(&shown, places.len())).map_err(|why| why.of(sender))?;
+                self.take_in(places.iter().map(|row_ix| *row_ix as usize), &shown);
             }
-            _ => {}
         }
         Ok(())
     }
@@ -284,8 +284,8 @@ pub(super) fn numbered_by_size(state: &[Option<ComponentId>]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::av::message::ShownRows;
-    use crate::protocol::codec::encode;
+    use crate::method::av::Av;
+    use crate::protocol::codec::{Message, encode};
     use crate::protocol::message::Stamp;
     use crate::rows::Table;
 
@@ -300,10 +300,12 @@ mod tests {
             cycle: 1,
             components: vec![id],
             labels: labels.to_vec(),
+            places: None,
             assignments: assignments.map(|(labels, certainty)| (labels.to_vec(), certainty.to_vec())),
         };
-        let mut show = |message: Message| {
-            let result = collector.on_frame(1, encode(Stamp { shard: 1, incarnation: 1, sequence: 1 }, &message));
+        let mut show = |shown: &ShownLabels| {
+            let message = Message::ShownLabels(shown.clone());
+            let result = collector.on_frame(1, encode::<Av>(Stamp { shard: 1, incarnation: 1, sequence: 1 }, &message));
             (result.is_ok(), collector.state.clone())
         };
         let as_before = (false, vec![None; 5]);
@@ -315,13 +317,13 @@ mod tests {
             shown(&[0; 3], Some((&[0; 3], &[1.0; 4]))),
             shown(&[0; 3], Some((&[0, 0, UNASSIGNED], &[1.0; 3]))),
         ] {
-            assert_eq!(show(Message::ShownLabels(wrong.clone())), as_before, "{wrong:?}");
+            assert_eq!(show(&wrong), as_before, "{wrong:?}");
         }
         for rows in [vec![1, 5, 2], vec![1, 2]] {
-            let shown = ShownRows { rows, labels: shown(&[0; 3], None) };
-            assert_eq!(show(Message::ShownRows(shown.clone())), as_before, "{shown:?}");
+            let shown = ShownLabels { places: Some(rows), ..shown(&[0; 3], None) };
+            assert_eq!(show(&shown), as_before, "{shown:?}");
         }
-        let sound = Message::ShownLabels(shown(&[0, UNASSIGNED, 0], None));
-        assert_eq!(show(sound), (true, vec![None, None, Some(id), None, Some(id)]));
+        let sound = shown(&[0, UNASSIGNED, 0], None);
+        assert_eq!(show(&sound), (true, vec![None, None, Some(id), None, Some(id)]));
     }
 }

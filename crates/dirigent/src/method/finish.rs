@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::observer::Observer;
 use crate::posterior::horizon::{Cycles, Ending, StoppedBecause};
-use crate::protocol::RoundsCoordinatorOptions;
+use crate::protocol::CoordinatorOptions;
 use crate::rows::Shard;
 use crate::trace::CycleInfo;
 
@@ -35,7 +35,7 @@ pub(super) fn run(
         return Ok((found.outcome, found.totals));
     }
     let exact = RoundsOptions {
-        coordinator: RoundsCoordinatorOptions {
+        coordinator: CoordinatorOptions {
             n_workers: options.coordinator.n_workers,
             alpha: options.coordinator.alpha,
             cycles: Cycles::Fixed(cycles_to_discard(found.outcome.cycles) + draws.n_cycles()),
@@ -45,6 +45,8 @@ pub(super) fn run(
             shows_labels: false,
             kernel: options.coordinator.kernel,
             moves_per_cycle: options.moves_per_cycle.unwrap_or(MOVES_PER_CYCLE),
+            splits: false,
+            ..CoordinatorOptions::default()
         },
         draws: Some(draws),
         engine: options.engine.clone(),

@@ -1,132 +1,120 @@
 //! Messages to frames and back; the bytes of a frame are in `envelope.rs`. What does not fit is an error, never a panic.
 
-use super::envelope::{FrameKind, broken, frame, open, read};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::envelope::{FrameKind, broken, frame, open, open_shared, read, seal_shared};
 use super::message::{Hello, Plan, ShownLabels, Stamp};
+use super::method::Method;
 use super::{Address, Decoded, Frame, require};
 use crate::error::Result;
-use crate::method::av::message::{self as av, AvPush, AvReply, ShownRows};
-use crate::method::consolidated::message::{self as consolidated, Push, Reply, Snapshot};
-use crate::method::slice::message::{self as slice, SlicePush, SliceReply};
-use crate::method::slice::move_message::{self as slice_move, SliceSides};
-use crate::method::subc::message::{self as subc, SubcPush, SubcReply};
-use crate::stats::{Stats, Sums};
 
-/// A message with its stamp.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Message {
-    /// Worker to coordinator.
-    Hello(Hello),
-    /// Worker to coordinator.
-    Push(Push),
-    /// Coordinator to worker.
-    Plan(Plan),
-    /// Coordinator to worker.
-    Reply(Reply, Snapshot),
-    /// Coordinator to worker: take the incarnation of the stamp and send everything.
-    Rejoin,
-    /// Worker to driver.
-    ShownLabels(ShownLabels),
-    /// Worker to coordinator, in the slice sampler.
-    SlicePush(SlicePush),
-    /// Coordinator to worker, in the slice sampler.
-    SliceReply(SliceReply),
-    /// Worker to coordinator, in a move of the slice sampler.
-    SliceSides(SliceSides),
-    /// Worker to coordinator, with sub-clusters.
-    SubcPush(SubcPush),
-    /// Coordinator to worker, with sub-clusters.
-    SubcReply(SubcReply),
-    /// Worker to coordinator, where clusters travel.
-    AvPush(AvPush),
-    /// Coordinator to worker, where clusters travel.
-    AvReply(AvReply),
-    /// Worker to driver, where clusters travel.
-    ShownRows(ShownRows),
-    /// Statistics, for a receiver that has no plan yet and cannot read them: they were meant for an earlier life of it.
-    Untimely,
+/// What a method's nodes send each other.
+pub trait Content: Serialize + DeserializeOwned + Clone + Debug + PartialEq + Send {
+    /// Whether there are counts in it, which are worth compressing.
+    fn has_counts(&self) -> bool {
+        false
+    }
+
+    /// What must hold under every model.
+    fn check(&self) -> Decoded<()> {
+        Ok(())
+    }
 }
 
-/// Any message but a reply.
-pub fn encode(stamp: Stamp, message: &Message) -> Frame {
+impl Content for () {}
+
+/// A message of a method's nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message<M: Method> {
+    /// Worker to coordinator.
+    Hello(Hello),
+    /// Coordinator to worker.
+    Plan(Plan),
+    /// Coordinator to worker: take the incarnation of the stamp and send everything.
+    Rejoin,
+    /// Worker to coordinator.
+    Push(M::Push),
+    /// Coordinator to worker: the answer to a push, and the part of it that all workers receive.
+    Reply(M::Reply, Option<M::Shared>),
+    /// Worker to driver.
+    ShownLabels(ShownLabels),
+}
+
+/// A message as a frame.
+pub fn encode<M: Method>(stamp: Stamp, message: &Message<M>) -> Frame {
     match message {
         Message::Hello(hello) => frame(stamp, FrameKind::Hello, hello, false),
         Message::Plan(plan) => frame(stamp, FrameKind::Plan, plan, false),
         Message::Rejoin => frame(stamp, FrameKind::Rejoin, &(), false),
+        Message::Push(push) => frame(stamp, FrameKind::Push, push, push.has_counts()),
+        Message::Reply(reply, shared) => encode_reply(stamp, reply, shared.as_ref().map(encode_shared).as_ref()),
         Message::ShownLabels(labels) => frame(stamp, FrameKind::ShownLabels, labels, true),
-        Message::Push(push) => {
-            let (body, has_counts) = consolidated::pack_push(push);
-            frame(stamp, FrameKind::Push, &body, has_counts)
-        }
-        Message::Reply(reply, snapshot) => {
-            consolidated::encode_reply(stamp, reply, &consolidated::encode_snapshot(snapshot, None))
-        }
-        Message::SlicePush(push) => {
-            let (body, has_counts) = slice::pack_push(push);
-            frame(stamp, FrameKind::SlicePush, &body, has_counts)
-        }
-        Message::SliceReply(reply) => slice::encode_any(stamp, reply),
-        Message::SliceSides(sides) => {
-            let has_counts = sides.sides.iter().any(is_sparse);
-            frame(stamp, FrameKind::SliceSides, &slice_move::pack_sides(sides), has_counts)
-        }
-        Message::SubcPush(push) => {
-            let (body, has_counts) = subc::pack_push(push);
-            frame(stamp, FrameKind::SubcPush, &body, has_counts)
-        }
-        Message::SubcReply(reply) => subc::encode_reply(stamp, &subc::encode_shared(reply)),
-        Message::AvPush(push) => av::encode_push(stamp, push),
-        Message::AvReply(reply) => av::encode_reply(stamp, reply),
-        Message::ShownRows(shown) => frame(stamp, FrameKind::ShownRows, shown, true),
-        Message::Untimely => panic!("only a receiver finds a message untimely"),
     }
 }
 
-/// Decodes a frame of one node to another, of which one is a worker and the stamp is that worker's. What is refused names the sender.
-pub fn decode_between(frame: &Frame, from: Address, to: Address, stats_len: Option<usize>) -> Result<(Stamp, Message)> {
-    let decoded = decode(frame, stats_len).and_then(|(stamp, message)| {
-        let worker = Address::Worker(stamp.shard);
-        require([from, to].contains(&worker), "it bears the name of another worker")?;
+/// The part of a reply that all workers receive, encoded once.
+pub fn encode_shared(shared: &impl Content) -> Arc<[u8]> {
+    seal_shared(shared, shared.has_counts())
+}
+
+/// A reply, with the part that was encoded once.
+pub fn encode_reply(stamp: Stamp, reply: &impl Content, shared: Option<&Arc<[u8]>>) -> Frame {
+    Frame { shared: shared.cloned(), ..frame(stamp, FrameKind::Reply, reply, reply.has_counts()) }
+}
+
+/// Decodes a frame of one node to another, of which one is a worker and the stamp is that worker's. A rejection names the sender.
+pub fn decode_between<M: Method>(frame: &Frame, from: Address, to: Address) -> Result<(Stamp, Message<M>)> {
+    let decoded = decode(frame).and_then(|(stamp, message)| {
+        check_names(stamp, from, to)?;
         Ok((stamp, message))
     });
     decoded.map_err(|rejection| rejection.of(from))
 }
 
-/// Decodes a frame; statistics must have `stats_len` coordinates, which a receiver knows from the plan.
-pub fn decode(frame: &Frame, stats_len: Option<usize>) -> Decoded<(Stamp, Message)> {
+fn check_names(stamp: Stamp, from: Address, to: Address) -> Decoded<()> {
+    require([from, to].contains(&Address::Worker(stamp.shard)), "it bears the name of another worker")
+}
+
+/// Decodes a frame.
+pub fn decode<M: Method>(frame: &Frame) -> Decoded<(Stamp, Message<M>)> {
     let (stamp, kind, payload) = open(&frame.own)?;
     let message = match kind {
         FrameKind::Hello => Message::Hello(read(payload)?),
         FrameKind::Plan => Message::Plan(read(payload)?),
         FrameKind::Rejoin => Message::Rejoin,
-        FrameKind::ShownLabels => Message::ShownLabels(read(payload)?),
-        FrameKind::ShownRows => Message::ShownRows(read(payload)?),
-        // all that are left hold statistics
-        _ if stats_len.is_none() => Message::Untimely,
-        FrameKind::SlicePush => Message::SlicePush(slice::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
-        FrameKind::SliceReply => {
-            let shared = frame.shared.as_ref();
-            Message::SliceReply(slice::decode_reply(read(payload)?, shared, stats_len.unwrap_or(0))?)
-        }
-        FrameKind::SliceSides => Message::SliceSides(slice_move::unpack_sides(read(payload)?, stats_len.unwrap_or(0))?),
-        FrameKind::SubcPush => Message::SubcPush(subc::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
-        FrameKind::SubcReply => Message::SubcReply(subc::decode_reply(frame.shared.as_ref(), stats_len.unwrap_or(0))?),
-        FrameKind::AvPush => Message::AvPush(av::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
-        FrameKind::AvReply => {
-            let shared = frame.shared.as_ref();
-            Message::AvReply(av::decode_reply(read(payload)?, shared, stats_len.unwrap_or(0))?)
-        }
-        FrameKind::Push => Message::Push(consolidated::unpack_push(read(payload)?, stats_len.unwrap_or(0))?),
+        FrameKind::Push => Message::Push(checked(read(payload)?)?),
         FrameKind::Reply => {
-            let shared = frame.shared.as_ref().ok_or_else(|| broken("a reply without its snapshot"))?;
-            Message::Reply(read(payload)?, consolidated::decode_snapshot(shared, stats_len.unwrap_or(0))?)
+            let shared = frame.shared.as_ref().map(|bytes| open_shared(bytes).and_then(checked));
+            Message::Reply(checked(read(payload)?)?, shared.transpose()?)
         }
+        FrameKind::ShownLabels => Message::ShownLabels(read(payload)?),
     };
     Ok((stamp, message))
 }
 
-/// Whether statistics are counts, which are worth compressing.
-pub(crate) fn is_sparse(stats: &Stats) -> bool {
-    matches!(stats.sums, Sums::Counts(_))
+/// Decodes what a worker shows the driver, whatever its method; `None` if it is something else.
+pub(crate) fn decode_shown(frame: &Frame, from: Address) -> Result<Option<ShownLabels>> {
+    let decoded = open(&frame.own).and_then(|(stamp, kind, payload)| {
+        check_names(stamp, from, Address::Driver)?;
+        if kind == FrameKind::ShownLabels { read(payload).map(Some) } else { Ok(None) }
+    });
+    decoded.map_err(|rejection| rejection.of(from))
+}
+
+/// The reply in the part of a frame that is for one worker.
+pub(crate) fn decode_own<T: Content>(own: &[u8]) -> Decoded<T> {
+    match open(own)? {
+        (_, FrameKind::Reply, payload) => checked(read(payload)?),
+        _ => Err(broken("not a reply")),
+    }
+}
+
+fn checked<T: Content>(content: T) -> Decoded<T> {
+    content.check().map(|()| content)
 }
 
 #[cfg(test)]
@@ -134,16 +122,18 @@ mod tests {
     use super::*;
     use crate::consolidate::{ComponentId, PieceName};
     use crate::halves::{Half, Halves, Part};
-    use crate::method::consolidated::Joins;
-    use crate::method::consolidated::message::ComponentSnapshot;
-    use crate::method::consolidated::message::{Moved, Overlap};
+    use crate::method::consolidated::message::{ComponentSnapshot, Moved, Overlap, Push, Reply, Snapshot};
+    use crate::method::consolidated::{Consolidated, Joins};
     use crate::model::{Model, ModelOptions};
     use crate::protocol::envelope::{HEADER, seal};
     use crate::protocol::message::Joining;
     use crate::rows::{Shard, Table};
+    use crate::stats::{Stats, Sums};
     use crate::survey::Survey;
     use crate::sweep::Kernel;
     use proptest::prelude::*;
+
+    type Message = super::Message<Consolidated>;
 
     const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
 
@@ -186,10 +176,10 @@ mod tests {
             (id(6), told(dense(1, [0.0, 2.0]), Halves::Resting)),
             (id(7), told(dense(1, [0.0, 2.0]), Halves::Fresh { generation: 9 })),
         ];
-        let snapshot = Snapshot { version: 8, components };
+        let snapshot = Snapshot { version: 8, step: None, components };
         let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
         let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
-        vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, snapshot), Message::Rejoin]
+        vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, Some(snapshot)), Message::Rejoin]
     }
 
     #[test]
@@ -211,40 +201,39 @@ mod tests {
             counts_overlaps: true,
             n_rows: 2,
         };
-        let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
+        let labels =
+            ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None, places: None };
         let hello = Hello { n_rows: 2, n_columns: 2, is_counts: false, kernel };
         for message in [Message::Hello(hello), Message::Plan(plan), Message::ShownLabels(labels)] {
-            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+            assert_eq!(decode(&encode(STAMP, &message)).unwrap(), (STAMP, message));
         }
     }
 
     #[test]
     fn messages_survive_the_wire() {
         for message in messages() {
-            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+            assert_eq!(decode(&encode(STAMP, &message)).unwrap(), (STAMP, message));
         }
     }
 
     #[test]
     fn labels_that_are_all_alike_survive_the_wire_and_what_a_few_bytes_open_to_is_bounded() {
         let labels = vec![0; 1_000_000];
-        let message =
-            Message::ShownLabels(ShownLabels { cycle: 1, components: vec![id(1)], labels, assignments: None });
+        let message = Message::ShownLabels(ShownLabels {
+            cycle: 1,
+            components: vec![id(1)],
+            labels,
+            assignments: None,
+            places: None,
+        });
         let frame = encode(STAMP, &message);
         assert!(frame.own.len() < 1_100, "{} bytes", frame.own.len());
-        assert_eq!(decode(&frame, None).unwrap(), (STAMP, message));
+        assert_eq!(decode(&frame).unwrap(), (STAMP, message));
         // without its padding it is what somebody would send to fill the memory
         let mut bytes = frame.own[..HEADER + 100].to_vec();
         seal(&mut bytes);
-        let rejection = decode(&Frame::new(bytes), None).unwrap_err();
+        let rejection = decode::<Consolidated>(&Frame::new(bytes)).unwrap_err();
         assert!(rejection.to_string().contains("compressed more than we do"), "{rejection}");
-    }
-
-    #[test]
-    fn statistics_of_another_length_are_refused() {
-        for message in messages().into_iter().take(3) {
-            assert!(decode(&encode(STAMP, &message), Some(1)).is_err());
-        }
     }
 
     proptest! {
@@ -256,19 +245,19 @@ mod tests {
             let changed = bytes[ix] != byte;
             bytes[ix] = byte;
             let damaged = Frame { own: bytes.into(), ..frame.clone() };
-            prop_assert!(!changed || decode(&damaged, Some(2)).is_err());
+            prop_assert!(!changed || decode::<Consolidated>(&damaged).is_err());
             let cut = Frame { own: frame.own[..cut.index(frame.own.len())].into(), ..frame };
-            prop_assert!(decode(&cut, Some(2)).is_err());
+            prop_assert!(decode::<Consolidated>(&cut).is_err());
         }
 
         #[test]
         fn arbitrary_bytes_are_an_error_and_never_a_panic(own: Vec<u8>, payload: Vec<u8>) {
-            prop_assert!(decode(&Frame::new(own), Some(2)).is_err());
+            prop_assert!(decode::<Consolidated>(&Frame::new(own)).is_err());
             // with a header that fits, the body is reached
             let mut bytes = frame(STAMP, FrameKind::Push, &(), false).own[..HEADER].to_vec();
             bytes.extend(payload);
             seal(&mut bytes);
-            let _ = decode(&Frame::new(bytes), Some(2));
+            let _ = decode::<Consolidated>(&Frame::new(bytes));
         }
     }
 }

@@ -28,37 +28,15 @@ const LARGEST_RATIO: usize = 1024;
 #[repr(u8)]
 pub(crate) enum FrameKind {
     Hello = 1,
-    Push,
     Plan,
-    Reply,
     Rejoin,
+    Push,
+    Reply,
     ShownLabels,
-    SlicePush,
-    SliceReply,
-    SubcPush,
-    SubcReply,
-    AvPush,
-    AvReply,
-    ShownRows,
-    SliceSides,
 }
 
-const KINDS: [FrameKind; 14] = [
-    FrameKind::Hello,
-    FrameKind::Push,
-    FrameKind::Plan,
-    FrameKind::Reply,
-    FrameKind::Rejoin,
-    FrameKind::ShownLabels,
-    FrameKind::SlicePush,
-    FrameKind::SliceReply,
-    FrameKind::SubcPush,
-    FrameKind::SubcReply,
-    FrameKind::AvPush,
-    FrameKind::AvReply,
-    FrameKind::ShownRows,
-    FrameKind::SliceSides,
-];
+const KINDS: [FrameKind; 6] =
+    [FrameKind::Hello, FrameKind::Plan, FrameKind::Rejoin, FrameKind::Push, FrameKind::Reply, FrameKind::ShownLabels];
 
 /// The part of a frame that is for one receiver.
 pub(crate) fn frame(stamp: Stamp, kind: FrameKind, message: &impl Serialize, compress: bool) -> Frame {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::family::Conjugate;
 use crate::model::Model;
 use crate::protocol::Decoded;
-use crate::protocol::codec::{Message, encode};
+use crate::protocol::envelope::{FrameKind, frame};
 use crate::protocol::message::{Hello, Plan, Stamp};
 use crate::sweep::Kernel;
 
@@ -62,11 +62,6 @@ impl<P> Gathering<P> {
         self.plan.as_ref().expect("there is a plan before there are statistics").model.conjugate()
     }
 
-    /// The length of statistics, once there is a plan.
-    pub(crate) fn stats_len(&self) -> Option<usize> {
-        self.plan.as_ref().map(|plan| plan.model.conjugate().stats_len())
-    }
-
     pub(crate) fn on_hello(
         &mut self,
         stamp: Stamp,
@@ -95,7 +90,7 @@ impl<P> Gathering<P> {
         false
     }
 
-    /// Takes in a push, checked if it is the next of its worker; all pushes of the round in worker order, if it was the last that was awaited.
+    /// Lets a push wait that is the next of its worker and says what it may. Whether it waits.
     pub(crate) fn on_push(
         &mut self,
         stamp: Stamp,
@@ -103,13 +98,18 @@ impl<P> Gathering<P> {
         push: P,
         check: impl FnOnce(&P, &PushContext<'_>) -> Decoded<()>,
         out: &mut Outbox,
-    ) -> Result<Option<Vec<(Stamp, P)>>> {
+    ) -> Result<bool> {
         if !self.is_next(stamp, is_joining, out) {
-            return Ok(None);
+            return Ok(false);
         }
         check(&push, &self.push_context()).map_err(|rejection| rejection.of(Address::Worker(stamp.shard)))?;
         self.members.wait(stamp, push);
-        Ok(self.members.take_round())
+        Ok(true)
+    }
+
+    /// All pushes of the round in worker order, if all have come.
+    pub(crate) fn take_round(&mut self) -> Option<Vec<(Stamp, P)>> {
+        self.members.take_round()
     }
 
     /// What a push is checked by.
@@ -151,12 +151,6 @@ impl<P> Gathering<P> {
         self.members.lose(shard);
     }
 
-    /// A worker is gone; all pushes of the round, if only its own was missing.
-    pub(crate) fn lose(&mut self, shard: ShardId) -> Option<Vec<(Stamp, P)>> {
-        self.forget(shard);
-        self.members.take_round()
-    }
-
     /// Whether everyone has had the last answer.
     pub(crate) fn all_released(&self) -> bool {
         self.members.all_released()
@@ -170,11 +164,11 @@ impl<P> Gathering<P> {
     fn send_plan(&mut self, shard: ShardId, out: &mut Outbox) {
         let stamp = Stamp { shard, incarnation: self.members.new_incarnation(), sequence: 0 };
         let plan = self.plan.clone().expect("there is a plan");
-        out.send(Address::Worker(shard), encode(stamp, &Message::Plan(plan)));
+        out.send(Address::Worker(shard), frame(stamp, FrameKind::Plan, &plan, false));
     }
 
     fn send_rejoin(&mut self, shard: ShardId, out: &mut Outbox) {
         let stamp = Stamp { shard, incarnation: self.members.new_incarnation(), sequence: 0 };
-        out.send(Address::Worker(shard), encode(stamp, &Message::Rejoin));
+        out.send(Address::Worker(shard), frame(stamp, FrameKind::Rejoin, &(), false));
     }
 }

@@ -201,8 +201,8 @@ impl<P> Members<P> {
         });
     }
 
-    /// At the end of a cycle, where all have had the same answer; with the part of it that all receive, if that cannot be made again.
-    pub(crate) fn memory(&self, with_shared: bool) -> MembersMemory {
+    /// At the end of a cycle, where all have had the same answer.
+    pub(crate) fn memory(&self) -> MembersMemory {
         let member = |(shard, member): (&ShardId, &Member)| {
             let answer = member.reply.as_ref().map(|frame| frame.own.to_vec());
             (*shard, MemberMemory { incarnation: member.incarnation, sequence: member.sequence, answer })
@@ -210,7 +210,7 @@ impl<P> Members<P> {
         let shared = self.joined.values().find_map(|member| member.reply.as_ref()?.shared.as_ref());
         MembersMemory {
             joined: self.joined.iter().map(member).collect(),
-            shared: shared.filter(|_| with_shared).map(|bytes| bytes.to_vec()),
+            shared: shared.map(|bytes| bytes.to_vec()),
             awaited: self.awaited.clone(),
             n_incarnations: self.n_incarnations,
             gone: self.gone.clone(),

@@ -90,6 +90,8 @@ pub struct ShownLabels {
     pub labels: Vec<u32>,
     /// The most probable component of each row and its probability, at the end.
     pub assignments: Option<(Vec<u32>, Vec<f32>)>,
+    /// The rows' places in the input, where rows travel.
+    pub places: Option<Vec<u64>>,
 }
 
 /// The model travels as it stands in `run.json`: the wire format proper knows no tagged enums.

@@ -2,14 +2,16 @@
 //!
 //! [`Worker`](super::Worker) and [`Coordinator`](super::Coordinator) do the rest, the same for every method.
 
+use std::fmt::Debug;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::codec::Message;
+use super::codec::Content;
 use super::gathering::{Gathering, PushContext};
-use super::message::{Joining, Plan, Stamp};
+use super::message::{Joining, Plan, ShownLabels, Stamp};
 use super::progress::Progress;
-use super::{Decoded, Outbox, RoundsCoordinatorOptions};
+use super::{CoordinatorOptions, Decoded, Outbox};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
 use crate::family::Conjugate;
@@ -18,22 +20,29 @@ use crate::model::Alpha;
 use crate::rows::Shard;
 use crate::stats::Stats;
 
-/// A method, seen from its workers.
-pub trait Method: Sized + 'static {
+/// A method: what its nodes send each other and what they own.
+pub trait Method: Debug + Clone + PartialEq + Sized + 'static {
     /// What a worker says in a cycle.
-    type Push: Into<Message> + Send;
-    /// What it is answered.
-    type Reply;
+    type Push: Content;
+    /// The part of the answer that is for one worker.
+    type Reply: Content;
+    /// The part of the answer that all workers receive, which is encoded once.
+    type Shared: Content;
     /// What its workers know beside the plan.
     type ShardOptions: Clone + Send;
     /// The state of a shard.
     type Shard: ShardState<Self> + Send;
+    /// The coordinator's state.
+    type Ledger: Ledger<Self>;
 
     /// Whether rows stay with their worker. Where they travel, a lost node takes rows with it, and the run cannot go on.
     const ROWS_STAY: bool = true;
 
-    /// The answer in a message, if it is one of this method.
-    fn reply(message: Message) -> Option<Self::Reply>;
+    /// Whether other workers than before can continue a run from a checkpoint: they join with the rows they are dealt.
+    const CAN_BE_DEALT: bool = false;
+
+    /// Whether a push is the first of a life.
+    fn is_joining(push: &Self::Push) -> bool;
 }
 
 /// The rows of a worker and what it knows of them, once it has a plan.
@@ -60,10 +69,10 @@ pub trait ShardState<M: Method>: Sized {
     fn join(&mut self) -> M::Push;
 
     /// Takes in an answer and does what it asks for. What is rejected has changed nothing that a push depends on.
-    fn take(&mut self, reply: M::Reply) -> Decoded<Response<M>>;
+    fn take(&mut self, reply: M::Reply, shared: Option<M::Shared>) -> Decoded<Response<M>>;
 
     /// Whether an answer comes at the border of a cycle, where a run can go on from.
-    fn is_border(_reply: &M::Reply) -> bool {
+    fn is_border(_shared: Option<&M::Shared>) -> bool {
         true
     }
 
@@ -90,7 +99,7 @@ pub enum Response<M: Method> {
     /// It has drawn labels.
     Swept {
         /// What it showed before.
-        shown: Option<Message>,
+        shown: Option<ShownLabels>,
         /// Rows that were drawn.
         n_rows: u64,
         /// What comes of it.
@@ -99,40 +108,51 @@ pub enum Response<M: Method> {
     /// It says something without having drawn labels.
     Answer(M::Push),
     /// It shows its labels and rests.
-    Last(Message),
-}
-
-/// A method in rounds: all push, then all are answered.
-pub trait RoundMethod: Method {
-    /// The coordinator's state.
-    type Ledger: Ledger<Self>;
-
-    /// The push in a message, if it is one of this method.
-    fn push(message: Message) -> Option<Self::Push>;
-
-    /// Whether a push is the first of a life.
-    fn is_joining(push: &Self::Push) -> bool;
+    Last(ShownLabels),
 }
 
 /// What a coordinator owns: statistics, and never a row. A checkpoint holds it whole.
-pub trait Ledger<M: RoundMethod>: Sized + Send + Serialize + DeserializeOwned {
+pub trait Ledger<M: Method>: Sized + Send + Serialize + DeserializeOwned {
     /// Of a coordinator in another's place for the `n_restarts`-th time, or the first.
-    fn new(n_restarts: u32) -> Self;
+    fn new(options: &CoordinatorOptions, n_restarts: u32) -> Self;
 
-    /// Whether statistics from a checkpoint are such as this family has.
-    fn fits(&self, family: &dyn Conjugate) -> bool;
+    /// Makes again what a checkpoint left out. Whether its statistics are such as this family has.
+    fn restore(&mut self, options: &CoordinatorOptions, family: &dyn Conjugate) -> bool;
+
+    /// Which coordinator this is: 0, or the number of restarts before.
+    fn epoch(&self) -> u32 {
+        0
+    }
+
+    /// Puts right the answers that a resumed run sends again.
+    fn prepare_answers(&mut self, round: &mut Round<'_, M>) {
+        let _ = round;
+    }
 
     /// What a push may say.
     fn check(&self, stamp: Stamp, push: &M::Push, context: &PushContext<'_>) -> Decoded<()>;
 
+    /// The pushes to be answered now: all, once all have come.
+    fn ready(&self, cause: Cause, round: &mut Round<'_, M>) -> Vec<(Stamp, M::Push)> {
+        match cause {
+            Cause::Idle => Vec::new(),
+            Cause::Joined(_) | Cause::Pushed | Cause::Lost => round.gathering.take_round().unwrap_or_default(),
+        }
+    }
+
     /// In another's place: takes round, cycle and α from what workers join with.
     fn recall(&mut self, pushes: &[(Stamp, M::Push)], round: &mut Round<'_, M>);
 
-    /// All have pushed: answers them.
+    /// Takes pushes in and answers them.
     fn absorb(&mut self, pushes: Vec<(Stamp, M::Push)>, round: &mut Round<'_, M>) -> Result<()>;
 
     /// A worker is gone, and what it contributed.
-    fn lose(&mut self, shard: ShardId);
+    fn lose(&mut self, shard: ShardId, round: &mut Round<'_, M>);
+
+    /// One bounded step while nothing waits.
+    fn idle(&mut self, round: &mut Round<'_, M>) {
+        let _ = round;
+    }
 
     /// Whether workers have been asked something between two borders.
     fn is_between_borders(&self) -> bool {
@@ -143,10 +163,23 @@ pub trait Ledger<M: RoundMethod>: Sized + Send + Serialize + DeserializeOwned {
     fn components(&self, family: &dyn Conjugate) -> Vec<(ComponentId, Stats)>;
 }
 
+/// Why a ledger is asked which pushes are to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The first push of a life has come.
+    Joined(ShardId),
+    /// A push has come.
+    Pushed,
+    /// A worker is gone.
+    Lost,
+    /// Nothing else waits.
+    Idle,
+}
+
 /// What a ledger works with in a round.
-pub struct Round<'a, M: RoundMethod> {
-    /// What the coordinator was told.
-    pub options: &'a RoundsCoordinatorOptions,
+pub struct Round<'a, M: Method> {
+    /// The options of the run.
+    pub options: &'a CoordinatorOptions,
     /// The workers.
     pub gathering: &'a mut Gathering<M::Push>,
     /// How far the run has come.
@@ -157,7 +190,7 @@ pub struct Round<'a, M: RoundMethod> {
     pub is_border: bool,
 }
 
-impl<M: RoundMethod> Round<'_, M> {
+impl<M: Method> Round<'_, M> {
     /// In another coordinator's place: takes cycle and α from a worker that joins.
     pub(crate) fn recall(&mut self, joining: &Joining) {
         self.progress.cycle = joining.cycle;

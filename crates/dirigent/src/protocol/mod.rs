@@ -29,14 +29,13 @@ mod worker;
 
 pub(crate) use checks::{check_alpha, check_count, check_ids, check_joining, check_last, check_stats, check_told};
 pub use coordinator::Coordinator;
-pub(crate) use final_components::FinalBody;
+pub(crate) use coordinator::saved_answers;
 pub use final_components::FinalComponents;
 pub use gathering::{Gathering, PushContext};
 pub(crate) use ids::IdMint;
 pub(crate) use labels::{assigned, by_final_number, labels_fit, renamed, starting_ids};
-pub(crate) use members::MembersMemory;
-pub use method::{Ledger, Method, Response, Round, RoundMethod, ShardContext, ShardState};
-pub use options::RoundsCoordinatorOptions;
+pub use method::{Cause, Ledger, Method, Response, Round, ShardContext, ShardState};
+pub use options::CoordinatorOptions;
 pub use progress::Progress;
 pub(crate) use rejection::require;
 pub use rejection::{Decoded, Rejection};

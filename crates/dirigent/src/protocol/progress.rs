@@ -1,7 +1,7 @@
 //! Cycles that are complete, and when the last one is.
 
 use crate::posterior::horizon::Horizon;
-use crate::protocol::{CycleReport, RoundsCoordinatorOptions};
+use crate::protocol::{CoordinatorOptions, CycleReport};
 
 /// How far a run has come.
 pub struct Progress {
@@ -9,25 +9,24 @@ pub struct Progress {
     pub(crate) cycle: u64,
     /// The concentration of the cycle that goes on.
     pub(crate) alpha: f64,
-    horizon: Horizon,
+    pub(crate) horizon: Horizon,
     wants_stop: bool,
     has_closed: bool,
+    /// Set until a coordinator in another's place, or one that begins with labels, has heard from all workers.
+    pub(crate) is_rebuilding: bool,
 }
 
 impl Progress {
-    pub(crate) fn new(options: &RoundsCoordinatorOptions) -> Self {
+    /// Labels to begin with are recalled as those of a lost coordinator are.
+    pub(crate) fn new(options: &CoordinatorOptions) -> Self {
         let horizon = Horizon::new(options.cycles, options.n_kept);
-        Self { cycle: 0, alpha: options.alpha.start(), horizon, wants_stop: false, has_closed: false }
+        let (alpha, is_rebuilding) = (options.alpha.start(), options.has_start);
+        Self { cycle: 0, alpha, horizon, wants_stop: false, has_closed: false, is_rebuilding }
     }
 
     /// A run that goes on from the border of a cycle.
     pub(crate) fn resumed(cycle: u64, alpha: f64, horizon: Horizon, has_closed: bool) -> Self {
-        Self { cycle, alpha, horizon, wants_stop: false, has_closed }
-    }
-
-    /// When it will end, as far as that is known.
-    pub(crate) fn horizon(&self) -> &Horizon {
-        &self.horizon
+        Self { cycle, alpha, horizon, wants_stop: false, has_closed, is_rebuilding: false }
     }
 
     /// The run is to end with the cycle that goes on.
@@ -38,6 +37,16 @@ impl Progress {
     /// Whether the last cycle is complete.
     pub(crate) fn has_closed(&self) -> bool {
         self.has_closed
+    }
+
+    /// Whether the cycle that goes on is the last one.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.wants_stop || self.cycle + 1 >= self.horizon.last_cycle()
+    }
+
+    /// The last cycle is complete.
+    pub(crate) fn close(&mut self) {
+        self.has_closed = true;
     }
 
     /// Completes a cycle: what is to be reported of it, whatever the method has to add.

@@ -1,10 +1,119 @@
-//! How lists of statistics lie on the wire: ids and counts as small whole numbers, sums as they are, sparse counts by the gaps between words.
+//! How lists of statistics lie on the wire: ids and counts as small whole numbers, sums as they
+//! are, sparse counts by the gaps between words.
+//!
+//! Messages are plain serde types. A field with statistics names an adapter of this module:
+//! `#[serde(with = "wire::named")]` for a list of names with something [`Packed`] each,
+//! `#[serde(with = "wire::one")]` for a single one.
+//! Whether statistics are of the model's family is not decided here: receivers check it.
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::halves::{Halves, Part};
 use crate::method::consolidated::message::{ComponentSnapshot, Overlap};
 use crate::stats::{Stats, Sums};
+
+/// What is packed in lists.
+pub(crate) trait Packed: Sized + 'static {
+    /// A list of them on the wire.
+    type List: Serialize + DeserializeOwned;
+
+    fn pack<'a>(items: impl Iterator<Item = &'a Self>) -> Self::List;
+
+    /// `None` if the list contradicts itself.
+    fn unpack(list: Self::List) -> Option<Vec<Self>>;
+}
+
+impl Packed for Stats {
+    type List = StatsList;
+
+    fn pack<'a>(items: impl Iterator<Item = &'a Self>) -> StatsList {
+        StatsList::pack(&items.collect::<Vec<_>>())
+    }
+
+    fn unpack(list: StatsList) -> Option<Vec<Self>> {
+        list.unpack()
+    }
+}
+
+/// Left and right of each, one after another.
+impl Packed for [Stats; 2] {
+    type List = StatsList;
+
+    fn pack<'a>(items: impl Iterator<Item = &'a Self>) -> StatsList {
+        StatsList::pack(&items.flatten().collect::<Vec<_>>())
+    }
+
+    fn unpack(list: StatsList) -> Option<Vec<Self>> {
+        let mut stats = list.unpack()?.into_iter();
+        let n_pairs = stats.len().is_multiple_of(2).then_some(stats.len() / 2)?;
+        (0..n_pairs).map(|_| Some([stats.next()?, stats.next()?])).collect()
+    }
+}
+
+impl Packed for Part {
+    type List = PartsList;
+
+    fn pack<'a>(items: impl Iterator<Item = &'a Self>) -> PartsList {
+        PartsList::pack(items)
+    }
+
+    fn unpack(list: PartsList) -> Option<Vec<Self>> {
+        list.unpack()
+    }
+}
+
+/// An error of what was read.
+pub(crate) fn invalid<E: de::Error>(what: &str) -> E {
+    E::custom(what)
+}
+
+/// The adapter of a list with names: all names, then what they stand for.
+pub(crate) mod named {
+    use super::*;
+
+    pub(crate) fn serialize<N, T, S>(list: &[(N, T)], serializer: S) -> Result<S::Ok, S::Error>
+    where
+        N: Serialize,
+        T: Packed,
+        S: Serializer,
+    {
+        let names: Vec<&N> = list.iter().map(|(name, _)| name).collect();
+        (names, T::pack(list.iter().map(|(_, item)| item))).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, N, T, D>(deserializer: D) -> Result<Vec<(N, T)>, D::Error>
+    where
+        N: Deserialize<'de>,
+        T: Packed,
+        D: Deserializer<'de>,
+    {
+        let (names, list) = <(Vec<N>, T::List)>::deserialize(deserializer)?;
+        let items = T::unpack(list).filter(|items| items.len() == names.len());
+        let items = items.ok_or_else(|| invalid("names and statistics that do not match"))?;
+        Ok(names.into_iter().zip(items).collect())
+    }
+}
+
+/// The adapter of a single item: a list of one.
+pub(crate) mod one {
+    use super::*;
+
+    pub(crate) fn serialize<T: Packed, S: Serializer>(item: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        T::pack(std::iter::once(item)).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, T: Packed, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        let items = T::unpack(T::List::deserialize(deserializer)?).unwrap_or_default();
+        let [item] = <[T; 1]>::try_from(items).map_err(|_| invalid("not one item"))?;
+        Ok(item)
+    }
+}
+
+/// Whether statistics are counts, which are worth compressing.
+pub(crate) fn is_sparse(stats: &Stats) -> bool {
+    matches!(stats.sums, Sums::Counts(_))
+}
 
 /// A list of statistics.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,65 +138,56 @@ enum SumsList {
 }
 
 impl StatsList {
-    /// Packs statistics of one family. Dense whole numbers (a multinomial's) are packed as counts where that is shorter.
-    pub(crate) fn pack<'a>(list: impl ExactSizeIterator<Item = &'a Stats> + Clone) -> Self {
-        let counts = list.clone().map(|stats| stats.count).collect();
-        let is_sparse = list.clone().any(|stats| matches!(stats.sums, Sums::Counts(_)));
-        let sums = if is_sparse {
-            SumsList::Counts(list.map(|stats| gaps(&stats.to_counts())).collect())
+    /// Packs statistics of one family; if any is sparse, all are.
+    pub(crate) fn pack(list: &[&Stats]) -> Self {
+        let sums = if list.iter().any(|stats| is_sparse(stats)) {
+            SumsList::Counts(list.iter().map(|stats| gaps(&stats.to_counts())).collect())
         } else {
-            SumsList::Dense(list.flat_map(|stats| stats.dense().iter().copied()).collect())
+            SumsList::Dense(list.iter().flat_map(|stats| stats.dense().iter().copied()).collect())
         };
-        Self { counts, sums }
+        Self { counts: list.iter().map(|stats| stats.count).collect(), sums }
     }
 
-    /// Packs dense statistics with their means rounded to multiples of a step, counts exact. What is rounded is the value itself, so a
-    /// receiver never drifts.
-    pub(crate) fn pack_rounded<'a>(list: impl ExactSizeIterator<Item = &'a Stats> + Clone, step: f64) -> Self {
-        let multiples = list.clone().flat_map(|stats| {
+    /// Packs dense statistics with their means rounded to multiples of a step, counts exact. The value itself is rounded,
+    /// so a receiver never drifts.
+    pub(crate) fn pack_rounded(list: &[&Stats], step: f64) -> Self {
+        let multiples = list.iter().flat_map(|stats| {
             let scale = 1.0 / (stats.count as f64 * step);
             stats.dense().iter().map(move |sum| nearest(sum * scale))
         });
-        Self {
-            counts: list.clone().map(|stats| stats.count).collect(),
-            sums: SumsList::Means { step, multiples: multiples.collect() },
-        }
+        let sums = SumsList::Means { step, multiples: multiples.collect() };
+        Self { counts: list.iter().map(|stats| stats.count).collect(), sums }
     }
 
-    /// Unpacks; `None` if the list does not fit `stats_len` coordinates each.
-    pub(crate) fn unpack(self, stats_len: usize) -> Option<Vec<Stats>> {
+    /// Unpacks; `None` if the sums cannot be divided among the counts.
+    pub(crate) fn unpack(self) -> Option<Vec<Stats>> {
+        let n_items = self.counts.len();
+        let length = |n_sums: usize| {
+            let length = n_sums.checked_div(n_items).unwrap_or(0);
+            (length * n_items == n_sums && (length > 0 || n_items == 0)).then_some(length.max(1))
+        };
         let with_sums = |(count, sums)| Stats { count, sums };
         match self.sums {
             SumsList::Dense(sums) => {
-                let fits = self.counts.len().checked_mul(stats_len) == Some(sums.len());
-                let chunks = sums.chunks_exact(stats_len.max(1)).map(|chunk| Sums::Dense(chunk.into()));
-                fits.then(|| self.counts.into_iter().zip(chunks).map(with_sums).collect())
+                let chunks = sums.chunks_exact(length(sums.len())?).map(|chunk| Sums::Dense(chunk.into()));
+                Some(self.counts.into_iter().zip(chunks).map(with_sums).collect())
             }
             SumsList::Means { step, multiples } => {
-                let fits = self.counts.len().checked_mul(stats_len) == Some(multiples.len()) && step.is_finite();
-                let means = multiples.chunks_exact(stats_len.max(1));
+                let means = multiples.chunks_exact(length(multiples.len()).filter(|_| step.is_finite())?);
                 let sums_of = |(count, means): (i64, &[i64])| {
                     let scale = count as f64 * step;
                     Stats { count, sums: Sums::Dense(means.iter().map(|multiple| *multiple as f64 * scale).collect()) }
                 };
-                fits.then(|| self.counts.into_iter().zip(means).map(sums_of).collect())
+                Some(self.counts.into_iter().zip(means).map(sums_of).collect())
             }
             SumsList::Counts(lists) => {
-                if lists.len() != self.counts.len() {
+                if lists.len() != n_items {
                     return None;
                 }
-                let sums: Option<Vec<Sums>> =
-                    lists.iter().map(|gaps| words(gaps, stats_len).map(Sums::Counts)).collect();
+                let sums: Option<Vec<Sums>> = lists.iter().map(|gaps| words(gaps).map(Sums::Counts)).collect();
                 Some(self.counts.into_iter().zip(sums?).map(with_sums).collect())
             }
         }
-    }
-}
-
-impl StatsList {
-    /// Whether there are sparse counts in it.
-    pub(crate) fn is_sparse(&self) -> bool {
-        matches!(self.sums, SumsList::Counts(_))
     }
 }
 
@@ -118,16 +218,12 @@ impl PartsList {
         if generations.iter().all(|generation| *generation == 0) {
             generations.clear();
         }
-        Self { generations, stats: StatsList::pack(stats.into_iter()) }
-    }
-
-    pub(crate) fn is_sparse(&self) -> bool {
-        self.stats.is_sparse()
+        Self { generations, stats: StatsList::pack(&stats) }
     }
 
     /// Unpacks; `None` if the list does not fit.
-    pub(crate) fn unpack(self, stats_len: usize) -> Option<Vec<Part>> {
-        let mut stats = self.stats.unpack(stats_len)?.into_iter();
+    pub(crate) fn unpack(self) -> Option<Vec<Part>> {
+        let mut stats = self.stats.unpack()?.into_iter();
         if self.generations.is_empty() {
             return Some(stats.map(Part::Whole).collect());
         }
@@ -184,7 +280,7 @@ impl HalvesList {
         let known = match step.map(|step| step * COARSER) {
             None => {
                 let halves: Vec<&Stats> = known.iter().flat_map(|(_, halves)| halves.iter()).collect();
-                KnownHalves::Exact(StatsList::pack(halves.into_iter()))
+                KnownHalves::Exact(StatsList::pack(&halves))
             }
             Some(step) => {
                 let mut multiples = Vec::new();
@@ -201,7 +297,7 @@ impl HalvesList {
     }
 
     /// Unpacks the halves of these totals; `None` if the list does not fit.
-    pub(crate) fn unpack(mut self, totals: &[Stats], stats_len: usize) -> Option<Vec<Halves>> {
+    pub(crate) fn unpack(mut self, totals: &[Stats]) -> Option<Vec<Halves>> {
         if self.heads.is_empty() {
             self.heads.resize(totals.len(), 0);
         }
@@ -212,10 +308,8 @@ impl HalvesList {
         let of_known: Vec<&Stats> =
             totals.iter().zip(&self.heads).filter(|(_, head)| is_known(**head)).map(|(total, _)| total).collect();
         let stats = match self.known {
-            KnownHalves::Exact(list) => list.unpack(stats_len)?,
-            KnownHalves::Differences { step, counts, multiples } => {
-                differences(&of_known, step, &counts, &multiples, stats_len)?
-            }
+            KnownHalves::Exact(list) => list.unpack()?,
+            KnownHalves::Differences { step, counts, multiples } => differences(&of_known, step, &counts, &multiples)?,
         };
         if stats.len() != 2 * of_known.len() {
             return None;
@@ -276,16 +370,15 @@ impl Likeness {
 }
 
 /// Halves from the differences of their means.
-fn differences(
-    totals: &[&Stats],
-    step: f64,
-    counts: &[i64],
-    multiples: &[i64],
-    stats_len: usize,
-) -> Option<Vec<Stats>> {
+fn differences(totals: &[&Stats], step: f64, counts: &[i64], multiples: &[i64]) -> Option<Vec<Stats>> {
     if counts.len() != 2 * totals.len() || !step.is_finite() {
         return None;
     }
+    // totals of one list are of one length
+    let stats_len = match totals.first().map(|total| &total.sums) {
+        Some(Sums::Dense(sums)) => sums.len(),
+        _ => 0,
+    };
     let mut multiples = multiples.chunks_exact(stats_len.max(1));
     let mut halves = Vec::with_capacity(counts.len());
     for (total, &[left, right]) in totals.iter().zip(counts.as_chunks::<2>().0) {
@@ -397,6 +490,18 @@ impl OverlapList {
     }
 }
 
+impl Serialize for Overlap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OverlapList::pack(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Overlap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        OverlapList::deserialize(deserializer)?.unpack().ok_or_else(|| invalid("overlaps of nothing"))
+    }
+}
+
 /// The number of the first pair with this larger place.
 fn first_pair_of(high: u32) -> u64 {
     u64::from(high) * u64::from(high).saturating_sub(1) / 2
@@ -418,12 +523,12 @@ fn gaps(entries: &[(u32, i64)]) -> Vec<(u32, i64)> {
     entries.iter().map(gap).collect()
 }
 
-fn words(gaps: &[(u32, i64)], stats_len: usize) -> Option<Vec<(u32, i64)>> {
+fn words(gaps: &[(u32, i64)]) -> Option<Vec<(u32, i64)>> {
     let mut next: u32 = 0;
     let word = |&(gap, count): &(u32, i64)| {
         let word = next.checked_add(gap)?;
         next = word.checked_add(1)?;
-        ((word as usize) < stats_len && count != 0).then_some((word, count))
+        (count != 0).then_some((word, count))
     };
     gaps.iter().map(word).collect()
 }
@@ -436,16 +541,21 @@ mod tests {
     fn rounded_means_are_within_half_a_step_and_counts_are_exact() {
         let list = [(3, [1.0, -7.7]), (1_000_000, [12_345_678.9, 0.0])]
             .map(|(count, sums)| Stats { count, sums: Sums::Dense(sums.into()) });
+        let list = list.each_ref();
         let step = 0.001;
-        let back = StatsList::pack_rounded(list.iter(), step).unpack(2).unwrap();
+        let back = StatsList::pack_rounded(&list, step).unpack().unwrap();
         for (before, after) in list.iter().zip(&back) {
             assert_eq!(before.count, after.count);
             let gaps = before.dense().iter().zip(after.dense()).map(|(a, b)| (a - b).abs() / before.count as f64);
             assert!(gaps.into_iter().all(|gap| gap <= 0.5001 * step));
         }
-        let again = StatsList::pack_rounded(back.iter(), step).unpack(2).unwrap();
+        let again = StatsList::pack_rounded(&back.iter().collect::<Vec<_>>(), step).unpack().unwrap();
         assert_eq!(again, back, "rounding what is rounded changes nothing");
-        assert!(StatsList::pack_rounded(list.iter(), step).unpack(3).is_none(), "another family");
+        let mut list = StatsList::pack_rounded(&list, step);
+        list.counts.push(1);
+        list.counts.push(1);
+        list.counts.push(1);
+        assert!(list.unpack().is_none(), "four sums for five counts");
     }
 
     #[test]
@@ -495,7 +605,7 @@ mod tests {
         ];
         let (told, step) = (list.iter().collect::<Vec<_>>(), 1e-3);
         let totals: Vec<Stats> = list.iter().map(|told| told.total.clone()).collect();
-        let back = HalvesList::pack(&told, Some(step)).unpack(&totals, 2).unwrap();
+        let back = HalvesList::pack(&told, Some(step)).unpack(&totals).unwrap();
         for (before, after) in list.iter().zip(&back) {
             assert_eq!(before.halves.generation(), after.generation());
             let (Halves::Known { stats: before, .. }, Halves::Known { stats: after, .. }) = (&before.halves, after)
@@ -508,17 +618,16 @@ mod tests {
                 assert!(gaps.into_iter().all(|gap| gap <= 0.51 * COARSER * step * before.count as f64));
             }
         }
-        let exact = HalvesList::pack(&told, None).unpack(&totals, 2).unwrap();
+        let exact = HalvesList::pack(&told, None).unpack(&totals).unwrap();
         assert!(exact.iter().zip(&list).all(|(halves, told)| *halves == told.halves));
-        assert!(HalvesList::pack(&told, Some(step)).unpack(&totals[1..], 2).is_none());
+        assert!(HalvesList::pack(&told, Some(step)).unpack(&totals[1..]).is_none());
     }
 
     #[test]
     fn sparse_counts_survive_and_nonsense_does_not() {
         let entries = vec![(0, 3), (1, -2), (7, 1)];
-        assert_eq!(words(&gaps(&entries), 8), Some(entries.clone()));
-        assert_eq!(words(&gaps(&entries), 7), None, "a word beyond the vocabulary");
-        assert_eq!(words(&[(u32::MAX, 1), (5, 1)], usize::MAX), None, "an overflow");
-        assert_eq!(words(&[(0, 0)], 4), None, "a zero that should not be there");
+        assert_eq!(words(&gaps(&entries)), Some(entries.clone()));
+        assert_eq!(words(&[(u32::MAX, 1), (5, 1)]), None, "an overflow");
+        assert_eq!(words(&[(0, 0)]), None, "a zero that should not be there");
     }
 }

@@ -182,17 +182,16 @@ impl<M: Method> Worker<M> {
     fn say_hello(&self, out: &mut Outbox) {
         let (n_rows, n_columns) = (self.shard.n_rows() as u64, self.shard.n_columns() as u64);
         let hello = Hello { n_rows, n_columns, is_counts: self.shard.is_counts(), kernel: self.kernel };
-        out.send(Address::Coordinator, encode(self.stamp(), &Message::Hello(hello)));
+        out.send(Address::Coordinator, encode::<M>(self.stamp(), &Message::Hello(hello)));
     }
 
     fn push(&mut self, push: M::Push, out: &mut Outbox) {
         self.sequence += 1;
-        out.send(Address::Coordinator, encode(self.stamp(), &push.into()));
+        out.send(Address::Coordinator, encode::<M>(self.stamp(), &Message::Push(push)));
     }
 
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let stats_len = self.state.as_ref().map(|state| state.plan().model.conjugate().stats_len());
-        let (stamp, message) = decode_between(frame, from, Address::Worker(self.shard_id), stats_len)?;
+        let (stamp, message) = decode_between::<M>(frame, from, Address::Worker(self.shard_id))?;
         match message {
             Message::Plan(plan) if self.state.is_none() => {
                 check_plan(&plan, &self.shard).map_err(|rejection| rejection.of(from))?;
@@ -203,10 +202,8 @@ impl<M: Method> Worker<M> {
             Message::Rejoin if !M::ROWS_STAY => {}
             Message::Rejoin if self.state.is_none() => self.say_hello(out),
             Message::Rejoin if stamp.incarnation > self.incarnation => self.join(stamp.incarnation, out),
-            message if stamp == self.stamp() && !self.is_done => {
-                if let Some(reply) = M::reply(message) {
-                    return self.on_reply(reply, out);
-                }
+            Message::Reply(reply, shared) if stamp == self.stamp() && !self.is_done && self.state.is_some() => {
+                return self.on_reply(reply, shared, out);
             }
             // late or doubled: what it asks for has been done
             _ => {}
@@ -221,18 +218,18 @@ impl<M: Method> Worker<M> {
         self.push(push, out);
     }
 
-    fn on_reply(&mut self, reply: M::Reply, out: &mut Outbox) -> Result<()> {
-        let is_border = M::Shard::is_border(&reply);
+    fn on_reply(&mut self, reply: M::Reply, shared: Option<M::Shared>, out: &mut Outbox) -> Result<()> {
+        let is_border = M::Shard::is_border(shared.as_ref());
         let before = if is_border { self.current() } else { None };
         let state = self.state.as_mut().expect("a reply answers a push");
-        let response = state.take(reply).map_err(|rejection| rejection.of(Address::Coordinator))?;
+        let response = state.take(reply, shared).map_err(|rejection| rejection.of(Address::Coordinator))?;
         if is_border {
             self.before = before;
         }
         match response {
             Response::Swept { shown, n_rows, push } => {
                 if let Some(shown) = shown {
-                    out.send(Address::Driver, encode(self.stamp(), &shown));
+                    out.send(Address::Driver, encode::<M>(self.stamp(), &Message::ShownLabels(shown)));
                 }
                 if self.interrupt.is_raised() {
                     return Err(Error::Interrupted);
@@ -242,7 +239,7 @@ impl<M: Method> Worker<M> {
             }
             Response::Answer(push) => self.push(push, out),
             Response::Last(shown) => {
-                out.send(Address::Driver, encode(self.stamp(), &shown));
+                out.send(Address::Driver, encode::<M>(self.stamp(), &Message::ShownLabels(shown)));
                 (self.is_done, out.is_done) = (true, true);
             }
         }

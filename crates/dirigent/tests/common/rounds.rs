@@ -3,7 +3,7 @@
 
 use dirigent::internals::consolidate::ShardId;
 use dirigent::internals::engine::simulated::{Checkpoints, Cost, Crash, Respawn, Simulation};
-use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::protocol::message::Plan;
 use dirigent::internals::rows::{CountTable, Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
@@ -50,13 +50,13 @@ pub fn parts(rows: &Shard, n_workers: usize) -> Vec<Shard> {
 pub struct Makers<C, W> {
     pub worker: fn(ShardId, Shard, Kernel) -> W,
     pub restore: fn(ShardId, Shard, Kernel, &[u8]) -> Result<W>,
-    pub rebuild: fn(RoundsCoordinatorOptions, Plan, &[ShardId], u32) -> C,
+    pub rebuild: fn(CoordinatorOptions, Plan, &[ShardId], u32) -> C,
 }
 
 /// Makes the nodes of one random schedule, and makes them again.
 pub struct Nodes<C, W> {
     pub shards: Vec<Shard>,
-    pub options: RoundsCoordinatorOptions,
+    pub options: CoordinatorOptions,
     pub model: Model,
     makers: Makers<C, W>,
     workers: Vec<ShardId>,
@@ -64,7 +64,7 @@ pub struct Nodes<C, W> {
 }
 
 impl<C, W> Nodes<C, W> {
-    pub fn new(shards: Vec<Shard>, options: RoundsCoordinatorOptions, makers: Makers<C, W>) -> Self {
+    pub fn new(shards: Vec<Shard>, options: CoordinatorOptions, makers: Makers<C, W>) -> Self {
         let first = &shards[..options.n_workers as usize];
         let model = Model::resolve(&ModelOptions::default(), &Survey::of_all(first)).unwrap();
         Self { shards, options, model, makers, workers: Vec::new(), n_restarts: 0 }

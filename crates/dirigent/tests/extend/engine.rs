@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use dirigent::internals::engine::remote::{Delivery, Host, Remote, RowSource};
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{self, DistributedOptions, Engine};
 use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
 use dirigent::internals::posterior::horizon::Cycles;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::protocol::{Address, CycleReport, Event, Node, Outbox};
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};

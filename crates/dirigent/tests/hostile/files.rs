@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use dirigent::internals::checkpoint::Stage;
 use dirigent::internals::checkpoint::folder::Folder;
 use dirigent::internals::io::{DataSet, Selection, Storage, read_labels};
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
 use dirigent::internals::method::slice::{SliceCoordinator, SliceWorker};
 use dirigent::internals::method::subc::SubcWorker;
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::run_dir::FittedModel;
 use dirigent::internals::survey::Survey;
@@ -167,13 +166,13 @@ pub fn coordinator_options() -> CoordinatorOptions {
 }
 
 /// The same for methods in rounds.
-pub fn slice_options() -> RoundsCoordinatorOptions {
-    RoundsCoordinatorOptions {
+pub fn slice_options() -> CoordinatorOptions {
+    CoordinatorOptions {
         n_workers: 3,
         cycles: Cycles::Fixed(4),
         seed: 1,
         kernel: Some(Kernel::Portable),
         moves_per_cycle: 2,
-        ..RoundsCoordinatorOptions::default()
+        ..CoordinatorOptions::default()
     }
 }

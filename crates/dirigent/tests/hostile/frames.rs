@@ -1,15 +1,14 @@
 //! Decoders of frames. Their checksums are put right, else nothing but them would be tried.
 
+use dirigent::internals::method::av::Av;
 use dirigent::internals::method::av::message::{AvPush, AvReply, Parcel};
-use dirigent::internals::protocol::Frame;
 use dirigent::internals::protocol::codec::{Message, decode, encode};
+use dirigent::internals::protocol::{Frame, Method};
 
 /// The header of a frame.
 pub const HEADER: usize = 24;
 /// The checksum in front of a shared part.
 const SEAL: usize = 4;
-/// Statistics have so many coordinates here.
-const STATS_LEN: usize = 2;
 /// Nothing that is larger once it is decompressed is tried: a compressed body may be large, and is meant to.
 const LARGEST: usize = 1 << 20;
 
@@ -55,27 +54,33 @@ fn is_small(body: Option<&[u8]>) -> bool {
 }
 
 /// Decodes a frame; what was decoded is encoded, decoded and encoded again.
-pub fn decode_any(bytes: &[u8]) -> bool {
+pub fn decode_any<M: Method>(bytes: &[u8]) -> bool {
     let Some(frame) = of_bytes(bytes) else { return false };
     let shared = frame.shared.as_ref().and_then(|shared| shared.get(SEAL..));
     if !is_small(frame.own.get(HEADER..)) || !is_small(shared) {
         return false;
     }
-    let _ = decode(&frame, None);
-    let Ok((stamp, message)) = decode(&frame, Some(STATS_LEN)) else { return false };
-    open_parcels(&message);
+    let Ok((stamp, message)) = decode::<M>(&frame) else { return false };
     let once = encode(stamp, &message);
-    let (stamp_again, again) = decode(&once, Some(STATS_LEN)).expect("what was encoded can be decoded");
+    let (stamp_again, again) = decode::<M>(&once).expect("what was encoded can be decoded");
     // compared as bytes: a NaN is not itself
     assert!(stamp_again == stamp && encode(stamp, &again) == once, "{message:?} became {again:?}");
     true
 }
 
-fn open_parcels(message: &Message) {
+/// The same for AV, whose messages hold parcels.
+pub fn decode_av(bytes: &[u8]) -> bool {
+    if let Some(Ok((_, message))) = of_bytes(bytes).as_ref().map(decode::<Av>) {
+        open_parcels(&message);
+    }
+    decode_any::<Av>(bytes)
+}
+
+fn open_parcels(message: &Message<Av>) {
     let parcels: Vec<&Parcel> = match message {
-        Message::AvPush(AvPush::Join { parcels, .. }) => parcels.iter().map(|(_, parcel)| parcel).collect(),
-        Message::AvPush(AvPush::Swept(swept)) => swept.parcels.iter().map(|(_, parcel)| parcel).collect(),
-        Message::AvReply(AvReply::Sweep { parcels, .. } | AvReply::Sum { parcels }) => parcels.iter().collect(),
+        Message::Push(AvPush::Join { parcels, .. }) => parcels.iter().map(|(_, parcel)| parcel).collect(),
+        Message::Push(AvPush::Swept(swept)) => swept.parcels.iter().map(|(_, parcel)| parcel).collect(),
+        Message::Reply(AvReply::Sweep { parcels, .. } | AvReply::Sum { parcels }, _) => parcels.iter().collect(),
         _ => Vec::new(),
     };
     for parcel in parcels {

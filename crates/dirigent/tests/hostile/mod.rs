@@ -11,6 +11,10 @@ pub mod frames;
 pub mod nodes;
 pub mod seeds;
 
+use dirigent::internals::method::consolidated::Consolidated;
+use dirigent::internals::method::slice::Slice;
+use dirigent::internals::method::subc::Subc;
+
 /// A reader or decoder under trial.
 pub struct Target {
     /// What it is called, as its corpus is.
@@ -37,10 +41,10 @@ pub const TARGETS: [Target; 15] = [
     target("labels", files::labels, || seeds::files(&["counts_labels.txt"])),
     target("model_file", files::model, seeds::models),
     target("checkpoint", files::checkpoint, seeds::checkpoints),
-    target("frames", frames::decode_any, seeds::frames),
-    target("slice_frames", frames::decode_any, seeds::slice_frames),
-    target("subc_frames", frames::decode_any, seeds::subc_frames),
-    target("av_frames", frames::decode_any, seeds::av_frames),
+    target("frames", frames::decode_any::<Consolidated>, seeds::frames),
+    target("slice_frames", frames::decode_any::<Slice>, seeds::slice_frames),
+    target("subc_frames", frames::decode_any::<Subc>, seeds::subc_frames),
+    target("av_frames", frames::decode_av, seeds::av_frames),
     target("nodes", nodes::run, seeds::nodes),
 ];
 

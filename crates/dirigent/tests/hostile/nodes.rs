@@ -5,11 +5,11 @@ use std::collections::{HashSet, VecDeque};
 
 use dirigent::internals::consolidate::ShardId;
 use dirigent::internals::method::av::{AvCoordinator, AvWorker, AvWorkerOptions};
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::conservation::Witness;
 use dirigent::internals::method::consolidated::{ConsolidatedCoordinator, ConsolidatedWorker};
 use dirigent::internals::method::slice::{SliceCoordinator, SliceWorker};
 use dirigent::internals::method::subc::{SubcCoordinator, SubcWorker};
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::protocol::{Address, Event, Frame, Node, Outbox};
 use dirigent::internals::rows::{CountTable, Shard, Table};
 use dirigent::internals::survey::Survey;

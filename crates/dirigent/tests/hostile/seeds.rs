@@ -7,19 +7,23 @@ use dirigent::internals::checkpoint::folder::{Checkpoint, Files};
 use dirigent::internals::checkpoint::{ChainState, NodesState, Stage};
 use dirigent::internals::consolidate::{ComponentId, PieceName};
 use dirigent::internals::halves::{Half, Halves, Part};
-use dirigent::internals::method::av::message::{AvPush, AvReply, AvSwept, Clusters, Parcel, ShownRows};
+use dirigent::internals::method::av::Av;
+use dirigent::internals::method::av::message::{AvPush, AvReply, AvSwept, Clusters, Parcel};
+use dirigent::internals::method::consolidated::Consolidated;
 use dirigent::internals::method::consolidated::message::{ComponentSnapshot, Moved, Overlap, Push, Reply, Snapshot};
-use dirigent::internals::method::slice::message::{SliceContribution, SliceDraw, SlicePush, SliceReply};
+use dirigent::internals::method::slice::Slice;
+use dirigent::internals::method::slice::message::{
+    SliceContribution, SliceDraw, SliceHead, SlicePush, SliceReply, SliceWord,
+};
 use dirigent::internals::method::slice::move_message::{
     Anchor, MoveTask, Odds, SliceMove, SliceSettlement, SliceSides,
 };
+use dirigent::internals::method::subc::Subc;
 use dirigent::internals::method::subc::message::{DrawnHalves, SubcDraw, SubcPush, SubcReply};
 use dirigent::internals::posterior::horizon::{Cycles, Horizon};
-use dirigent::internals::protocol::FinalComponents;
-use dirigent::internals::protocol::Node as _;
-use dirigent::internals::protocol::RowList;
 use dirigent::internals::protocol::codec::{Message, encode};
 use dirigent::internals::protocol::message::{Hello, Joining, Plan, ShownLabels, Stamp};
+use dirigent::internals::protocol::{FinalComponents, Method, Node as _, RowList};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::survey::Survey;
 use dirigent::internals::sweep::slice::DrawnComponents;
@@ -170,7 +174,7 @@ fn sparse(count: i64, entries: &[(u32, i64)]) -> Stats {
 
 const JOINING: Option<Joining> = Some(Joining { sum_log_base: -1.5, cycle: 3, alpha: 0.7 });
 
-fn bytes_of(messages: Vec<Message>) -> Vec<Vec<u8>> {
+fn bytes_of<M: Method>(messages: Vec<Message<M>>) -> Vec<Vec<u8>> {
     messages.iter().map(|message| frames::to_bytes(&encode(STAMP, message))).collect()
 }
 
@@ -192,7 +196,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         counts_overlaps: true,
         n_rows: 2,
     };
-    let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
+    let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None, places: None };
     let halved = Part::Halved { generation: 3, halves: [dense(2, [0.5, 1.0]), dense(1, [0.0, 0.1])] };
     let push = Push {
         base_version: 4,
@@ -216,13 +220,13 @@ pub fn frames() -> Vec<Vec<u8>> {
     ];
     let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
     let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
-    bytes_of(vec![
+    bytes_of::<Consolidated>(vec![
         Message::Hello(Hello { n_rows: survey.n_rows, n_columns: survey.n_columns as u64, is_counts: false, kernel }),
         Message::Plan(plan),
         Message::ShownLabels(labels),
         Message::Push(push),
         Message::Push(counts),
-        Message::Reply(reply, Snapshot { version: 8, components }),
+        Message::Reply(reply, Some(Snapshot { version: 8, step: None, components })),
         Message::Rejoin,
     ])
 }
@@ -240,15 +244,15 @@ pub fn slice_frames() -> Vec<Vec<u8>> {
     let step = SliceMove { step: 9, components: vec![id(1)], anchors: Some([anchor(0), anchor(2)]), task };
     let settlement = SliceSettlement::Split { component: id(1), right: id(8) };
     let sides = SliceSides { step: 9, sides: [dense(1, [0.0, 2.0]), dense(2, [1.0, 2.0])], log_probability: -3.5 };
-    bytes_of(vec![
-        Message::SlicePush(push(dense(3, [0.5, 1.0]))),
-        Message::SlicePush(push(sparse(2, &[(0, 4), (1, 4)]))),
-        Message::SliceReply(SliceReply::Again { round: 6 }),
-        Message::SliceReply(SliceReply::Draw(draw)),
-        Message::SliceReply(SliceReply::Last(last)),
-        Message::SliceReply(SliceReply::Move(step)),
-        Message::SliceReply(SliceReply::Settle(settlement)),
-        Message::SliceSides(sides),
+    bytes_of::<Slice>(vec![
+        Message::Push(SliceWord::Push(push(dense(3, [0.5, 1.0])))),
+        Message::Push(SliceWord::Push(push(sparse(2, &[(0, 4), (1, 4)])))),
+        Message::Reply(SliceHead::Again { round: 6 }, None),
+        Message::Reply(SliceHead::All, Some(SliceReply::Draw(draw))),
+        Message::Reply(SliceHead::All, Some(SliceReply::Last(last))),
+        Message::Reply(SliceHead::All, Some(SliceReply::Move(step))),
+        Message::Reply(SliceHead::All, Some(SliceReply::Settle(settlement))),
+        Message::Push(SliceWord::Sides(sides)),
     ])
 }
 
@@ -266,11 +270,11 @@ pub fn subc_frames() -> Vec<Vec<u8>> {
         halves: vec![None, Some(halves)],
     };
     let last = FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
-    bytes_of(vec![
-        Message::SubcPush(push([dense(3, [0.5, -1e300]), dense(0, [0.0, 0.0])])),
-        Message::SubcPush(push([sparse(2, &[(0, 4), (1, 1)]), sparse(1, &[(1, 1)])])),
-        Message::SubcReply(SubcReply::Draw(draw)),
-        Message::SubcReply(SubcReply::Last { places: vec![(id(4), [id(7), id(7)])], last }),
+    bytes_of::<Subc>(vec![
+        Message::Push(push([dense(3, [0.5, -1e300]), dense(0, [0.0, 0.0])])),
+        Message::Push(push([sparse(2, &[(0, 4), (1, 1)]), sparse(1, &[(1, 1)])])),
+        Message::Reply((), Some(SubcReply::Draw(draw))),
+        Message::Reply((), Some(SubcReply::Last { places: vec![(id(4), [id(7), id(7)])], last })),
     ])
 }
 
@@ -288,15 +292,24 @@ pub fn av_frames() -> Vec<Vec<u8>> {
         log_density: -1e300,
         parcels: vec![(2, numbers.clone()), (4, counts.clone())],
     };
-    let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
-    bytes_of(vec![
-        Message::AvPush(AvPush::Join { sum_log_base: -1.5, parcels: vec![(2, counts)] }),
-        Message::AvPush(AvPush::Swept(swept)),
-        Message::AvPush(AvPush::Totals(vec![(id(1), dense(2, [0.5, 1.0]))])),
-        Message::AvReply(AvReply::Sweep { cycle: 4, alpha: 0.3, parcels: vec![numbers.clone()] }),
-        Message::AvReply(AvReply::Sum { parcels: vec![numbers] }),
-        Message::AvReply(AvReply::Last(FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] })),
-        Message::ShownRows(ShownRows { rows: vec![7, 1 << 40], labels }),
+    let labels = ShownLabels {
+        cycle: 1,
+        components: vec![id(1)],
+        labels: vec![0, 0],
+        assignments: None,
+        places: Some(vec![7, 1 << 40]),
+    };
+    bytes_of::<Av>(vec![
+        Message::Push(AvPush::Join { sum_log_base: -1.5, parcels: vec![(2, counts)] }),
+        Message::Push(AvPush::Swept(swept)),
+        Message::Push(AvPush::Totals(vec![(id(1), dense(2, [0.5, 1.0]))])),
+        Message::Reply(AvReply::Sweep { cycle: 4, alpha: 0.3, parcels: vec![numbers.clone()] }, None),
+        Message::Reply(AvReply::Sum { parcels: vec![numbers] }, None),
+        Message::Reply(
+            AvReply::Last,
+            Some(FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] }),
+        ),
+        Message::ShownLabels(labels),
     ])
 }
 

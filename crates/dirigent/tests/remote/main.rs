@@ -13,11 +13,10 @@ use dirigent::internals::engine::remote::{Host, Remote, RowSource};
 use dirigent::internals::method::MethodOptions;
 use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::{Draws, Outcome};
-use dirigent::internals::method::consolidated::CoordinatorOptions;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::posterior::horizon::Cycles;
-use dirigent::internals::protocol::RoundsCoordinatorOptions;
+use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table, worker_rows};
 use dirigent::internals::survey::Survey;
@@ -107,12 +106,12 @@ fn on_workers(
 }
 
 fn in_rounds(engine: Engine) -> RoundsOptions {
-    let coordinator = RoundsCoordinatorOptions {
+    let coordinator = CoordinatorOptions {
         n_workers: WORKERS as u32,
         alpha: Alpha::Fixed(1.0),
         cycles: Cycles::Fixed(8),
         seed: 3,
-        ..RoundsCoordinatorOptions::default()
+        ..CoordinatorOptions::default()
     };
     RoundsOptions { coordinator, engine, ..RoundsOptions::default() }
 }

@@ -17,13 +17,6 @@ pub(crate) struct PoolMemory {
     keeps_halves: bool,
 }
 
-impl PoolMemory {
-    /// The epoch of new ids.
-    pub(crate) fn epoch(&self) -> u32 {
-        self.epoch
-    }
-}
-
 impl Pool {
     /// Puts the pool away. It must be settled.
     pub(crate) fn memory(&self) -> PoolMemory {

@@ -6,16 +6,17 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::Av;
-use super::message::{AvPush, AvReply, AvSwept, Parcel, encode_last, encode_last_reply};
+use super::message::{AvPush, AvReply, AvSwept, Parcel};
 use crate::consolidate::{ComponentId, ShardId, fits};
 use crate::error::{Error, Result};
 use crate::family::Conjugate;
 use crate::model::Alpha;
 use crate::posterior::alpha::resample_alpha;
-use crate::protocol::codec::{Message, encode};
+use crate::protocol::codec::{encode_reply, encode_shared};
 use crate::protocol::message::Stamp;
 use crate::protocol::{
-    CycleReport, Decoded, FinalComponents, Ledger, PushContext, Round, check_count, check_ids, check_stats, require,
+    CoordinatorOptions, CycleReport, Decoded, FinalComponents, Ledger, PushContext, Round, check_count, check_ids,
+    check_stats, require,
 };
 use crate::rng::{Role, Seed};
 use crate::special::log_gamma;
@@ -36,11 +37,11 @@ pub struct AvLedger {
 type Post = BTreeMap<ShardId, Vec<Parcel>>;
 
 impl Ledger<Av> for AvLedger {
-    fn new(_n_restarts: u32) -> Self {
+    fn new(_options: &CoordinatorOptions, _n_restarts: u32) -> Self {
         Self { sum_log_base: 0.0, has_closed: false, last: Vec::new() }
     }
 
-    fn fits(&self, family: &dyn Conjugate) -> bool {
+    fn restore(&mut self, _options: &CoordinatorOptions, family: &dyn Conjugate) -> bool {
         self.last.iter().all(|(_, stats)| fits(stats, family))
     }
 
@@ -102,12 +103,12 @@ impl Ledger<Av> for AvLedger {
             let parcels = post.remove(&stamp.shard).unwrap_or_default();
             let reply =
                 if self.has_closed { AvReply::Sum { parcels } } else { AvReply::Sweep { cycle, alpha, parcels } };
-            round.gathering.answer(stamp, encode(stamp, &Message::AvReply(reply)), false, round.out);
+            round.gathering.answer(stamp, encode_reply(stamp, &reply, None), false, round.out);
         }
         Ok(())
     }
 
-    fn lose(&mut self, _shard: ShardId) {
+    fn lose(&mut self, _shard: ShardId, _round: &mut Round<'_, Av>) {
         unreachable!("the run ends with a worker that is lost")
     }
 
@@ -151,9 +152,9 @@ impl AvLedger {
     ) -> Result<()> {
         check_rows(totals.iter().map(|(_, stats)| stats.count as u64).sum(), round)?;
         let last = FinalComponents { cycle: round.progress.cycle, components: totals };
-        let shared = encode_last(&last);
+        let shared = encode_shared(&last);
         for &stamp in stamps {
-            round.gathering.answer(stamp, encode_last_reply(stamp, &shared), true, round.out);
+            round.gathering.answer(stamp, encode_reply(stamp, &AvReply::Last, Some(&shared)), true, round.out);
         }
         self.last = last.components;
         Ok(())

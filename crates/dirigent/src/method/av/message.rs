@@ -1,22 +1,19 @@
 //! What the nodes of AV say to one another: here rows themselves travel, in parcels that the coordinator passes on without opening them.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::consolidate::{ComponentId, ShardId};
-use crate::protocol::Frame;
-use crate::protocol::envelope::{FrameKind, body, broken, frame, open_shared, read, seal_shared};
-use crate::protocol::message::{ShownLabels, Stamp};
-use crate::protocol::wire::StatsList;
+use crate::protocol::codec::Content;
+use crate::protocol::envelope::{body, read};
+use crate::protocol::wire::{self, is_sparse};
 use crate::protocol::{Decoded, RowList};
-use crate::protocol::{FinalBody, FinalComponents};
 use crate::stats::Stats;
 
 /// A worker's word.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AvPush {
     /// It takes part.
     Join {
@@ -28,7 +25,7 @@ pub enum AvPush {
     /// It has swept.
     Swept(AvSwept),
     /// What its clusters come to, at the end.
-    Totals(Vec<(ComponentId, Stats)>),
+    Totals(#[serde(with = "wire::named")] Vec<(ComponentId, Stats)>),
 }
 
 /// What a worker says of its sweep.
@@ -51,7 +48,7 @@ pub struct AvSwept {
 }
 
 /// The coordinator's answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AvReply {
     /// Take these in and sweep.
     Sweep {
@@ -67,8 +64,8 @@ pub enum AvReply {
         /// Clusters from elsewhere.
         parcels: Vec<Parcel>,
     },
-    /// The last word: show the labels and rest.
-    Last(FinalComponents),
+    /// The last word: show the labels under the final state, which all receive, and rest.
+    Last,
 }
 
 /// Clusters for one receiver, sealed.
@@ -100,15 +97,6 @@ impl Clusters {
         }
         (gaps.next().is_none() && places.iter().all(|(place, _)| *place < n_rows)).then_some(places)
     }
-}
-
-/// A worker's labels where it does not keep its rows, for the driver only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ShownRows {
-    /// The rows' places in the input.
-    pub rows: Vec<u64>,
-    /// Their labels.
-    pub labels: ShownLabels,
 }
 
 impl Parcel {
@@ -148,86 +136,26 @@ impl<'de> Deserialize<'de> for Parcel {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-pub(crate) enum PushBody {
-    Join { sum_log_base: f64, parcels: Vec<(ShardId, Parcel)> },
-    Swept(AvSwept),
-    Totals { ids: Vec<ComponentId>, stats: StatsList },
+impl Content for AvPush {
+    fn has_counts(&self) -> bool {
+        matches!(self, Self::Totals(totals) if totals.iter().any(|(_, stats)| is_sparse(stats)))
+    }
 }
 
-/// The part of a reply that is for one worker.
-#[derive(Serialize, Deserialize)]
-pub(crate) enum ReplyHead {
-    Sweep { cycle: u64, alpha: f64, parcels: Vec<Parcel> },
-    Sum { parcels: Vec<Parcel> },
-    Last,
-}
-
-pub(crate) fn encode_push(stamp: Stamp, push: &AvPush) -> Frame {
-    let body = match push.clone() {
-        AvPush::Join { sum_log_base, parcels } => PushBody::Join { sum_log_base, parcels },
-        AvPush::Swept(swept) => PushBody::Swept(swept),
-        AvPush::Totals(totals) => PushBody::Totals {
-            ids: totals.iter().map(|(id, _)| *id).collect(),
-            stats: StatsList::pack(totals.iter().map(|(_, stats)| stats)),
-        },
-    };
-    let has_counts = matches!(&body, PushBody::Totals { stats, .. } if stats.is_sparse());
-    frame(stamp, FrameKind::AvPush, &body, has_counts)
-}
-
-pub(crate) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<AvPush> {
-    Ok(match body {
-        PushBody::Join { sum_log_base, parcels } => AvPush::Join { sum_log_base, parcels },
-        PushBody::Swept(swept) => AvPush::Swept(swept),
-        PushBody::Totals { ids, stats } => {
-            let stats = stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-            if stats.len() != ids.len() {
-                return Err(broken("as many names as statistics"));
-            }
-            AvPush::Totals(ids.into_iter().zip(stats).collect())
-        }
-    })
-}
-
-/// The final state, encoded once.
-pub fn encode_last(last: &FinalComponents) -> Arc<[u8]> {
-    let body = FinalBody::pack(last);
-    seal_shared(&body, body.is_sparse())
-}
-
-/// The last word with what was encoded once.
-pub fn encode_last_reply(stamp: Stamp, last: &Arc<[u8]>) -> Frame {
-    Frame { shared: Some(Arc::clone(last)), ..frame(stamp, FrameKind::AvReply, &ReplyHead::Last, false) }
-}
-
-pub(crate) fn encode_reply(stamp: Stamp, reply: &AvReply) -> Frame {
-    let head = match reply.clone() {
-        AvReply::Sweep { cycle, alpha, parcels } => ReplyHead::Sweep { cycle, alpha, parcels },
-        AvReply::Sum { parcels } => ReplyHead::Sum { parcels },
-        AvReply::Last(last) => return encode_last_reply(stamp, &encode_last(&last)),
-    };
-    frame(stamp, FrameKind::AvReply, &head, false)
-}
-
-pub(crate) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Decoded<AvReply> {
-    Ok(match head {
-        ReplyHead::Sweep { cycle, alpha, parcels } => AvReply::Sweep { cycle, alpha, parcels },
-        ReplyHead::Sum { parcels } => AvReply::Sum { parcels },
-        ReplyHead::Last => {
-            let shared = shared.ok_or_else(|| broken("a reply without its shared part"))?;
-            AvReply::Last(open_shared::<FinalBody>(shared)?.unpack(stats_len)?)
-        }
-    })
-}
+impl Content for AvReply {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::codec::{Message, decode, encode};
+    use crate::method::av::Av;
+    use crate::protocol::codec::{decode, encode};
+    use crate::protocol::message::{ShownLabels, Stamp};
+    use crate::protocol::{FinalComponents, Frame};
     use crate::rows::{Row, Table};
     use crate::stats::Sums;
     use proptest::prelude::*;
+
+    type Message = crate::protocol::codec::Message<Av>;
 
     const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
 
@@ -254,23 +182,29 @@ mod tests {
         let stats = |sums| Stats { count: 2, sums };
         let dense = vec![(id(1), stats(Sums::Dense([0.5, 1.0].into())))];
         let last = FinalComponents { cycle: 9, components: dense.clone() };
-        let labels = ShownLabels { cycle: 1, components: vec![id(1)], labels: vec![0, 0], assignments: None };
+        let labels = ShownLabels {
+            cycle: 1,
+            components: vec![id(1)],
+            labels: vec![0, 0],
+            assignments: None,
+            places: Some(vec![7, 1 << 40]),
+        };
         vec![
-            Message::AvPush(AvPush::Join { sum_log_base: -1.5, parcels: vec![(2, parcel.clone())] }),
-            Message::AvPush(AvPush::Swept(swept)),
-            Message::AvPush(AvPush::Totals(dense)),
-            Message::AvPush(AvPush::Totals(vec![(id(1), stats(Sums::Counts(vec![(0, 3), (1, 1)])))])),
-            Message::AvReply(AvReply::Sweep { cycle: 4, alpha: 0.3, parcels: vec![parcel.clone()] }),
-            Message::AvReply(AvReply::Sum { parcels: vec![parcel] }),
-            Message::AvReply(AvReply::Last(last)),
-            Message::ShownRows(ShownRows { rows: vec![7, 1 << 40], labels }),
+            Message::Push(AvPush::Join { sum_log_base: -1.5, parcels: vec![(2, parcel.clone())] }),
+            Message::Push(AvPush::Swept(swept)),
+            Message::Push(AvPush::Totals(dense)),
+            Message::Push(AvPush::Totals(vec![(id(1), stats(Sums::Counts(vec![(0, 3), (1, 1)])))])),
+            Message::Reply(AvReply::Sweep { cycle: 4, alpha: 0.3, parcels: vec![parcel.clone()] }, None),
+            Message::Reply(AvReply::Sum { parcels: vec![parcel] }, None),
+            Message::Reply(AvReply::Last, Some(last)),
+            Message::ShownLabels(labels),
         ]
     }
 
     #[test]
     fn messages_and_parcels_survive_the_wire() {
         for message in messages() {
-            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+            assert_eq!(decode(&encode(STAMP, &message)).unwrap(), (STAMP, message));
         }
         assert_eq!(Parcel::seal(&clusters()).open().unwrap(), clusters());
     }
@@ -299,7 +233,7 @@ mod tests {
             let is_changed = bytes[ix] != byte;
             bytes[ix] = byte;
             let damaged = Frame { own: bytes.into(), ..frame };
-            prop_assert!(!is_changed || decode(&damaged, Some(2)).is_err());
+            prop_assert!(!is_changed || decode::<Av>(&damaged).is_err());
         }
 
         #[test]

@@ -28,11 +28,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
 use crate::observer::Observer;
-use crate::protocol::codec::Message;
-use crate::protocol::{Coordinator, Method, RoundMethod, Worker, WorkerKind};
+use crate::protocol::{Coordinator, FinalComponents, Method, Worker, WorkerKind};
 use crate::rows::Shard;
 
 /// AV.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Av;
 
 /// The node that passes clusters on.
@@ -43,31 +43,15 @@ pub type AvWorker = Worker<Av>;
 impl Method for Av {
     type Push = AvPush;
     type Reply = AvReply;
+    type Shared = FinalComponents;
     type ShardOptions = AvWorkerOptions;
     type Shard = AvShard;
+    type Ledger = AvLedger;
 
     const ROWS_STAY: bool = false;
 
-    fn reply(message: Message) -> Option<AvReply> {
-        if let Message::AvReply(reply) = message { Some(reply) } else { None }
-    }
-}
-
-impl RoundMethod for Av {
-    type Ledger = AvLedger;
-
-    fn push(message: Message) -> Option<AvPush> {
-        if let Message::AvPush(push) = message { Some(push) } else { None }
-    }
-
     fn is_joining(push: &AvPush) -> bool {
         matches!(push, AvPush::Join { .. })
-    }
-}
-
-impl From<AvPush> for Message {
-    fn from(push: AvPush) -> Self {
-        Self::AvPush(push)
     }
 }
 
@@ -90,5 +74,5 @@ pub fn run(
 ) -> Result<(Outcome, RunTotals)> {
     let (n_workers, merges) = (options.rounds.coordinator.n_workers, options.merges);
     let kind = |first_row| WorkerKind::Av(AvWorkerOptions { n_workers, first_row: first_row as u64, merges });
-    rounds::run::<Av>(kind, shards, model, &options.rounds, truth, observer)
+    rounds::run::<Av>(&kind, shards, model, &options.rounds, truth, observer)
 }

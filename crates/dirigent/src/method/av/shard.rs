@@ -6,17 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Av;
 use super::held::HeldRows;
-use super::message::{AvPush, AvReply, AvSwept, Parcel, ShownRows};
+use super::message::{AvPush, AvReply, AvSwept, Parcel};
 use crate::consolidate::merges::merge_alike;
 use crate::consolidate::{ComponentId, LabelEntropy, PieceKey, PieceName, Pool, ShardId};
 use crate::family::{Conjugate, Family};
 use crate::interrupt::Interrupt;
 use crate::model::with_family;
-use crate::protocol::codec::Message;
 use crate::protocol::message::{Plan, ShownLabels};
 use crate::protocol::{
-    Decoded, FinalComponents, Response, ShardContext, ShardState, Worker, assigned, by_final_number, check_alpha,
-    check_count, check_last, renamed,
+    Decoded, FinalComponents, Rejection, Response, ShardContext, ShardState, Worker, assigned, by_final_number,
+    check_alpha, check_count, check_last, renamed,
 };
 use crate::rng::Role;
 use crate::rows::Shard;
@@ -113,13 +112,13 @@ impl ShardState<Av> for AvShard {
         AvPush::Join { sum_log_base: self.sum_log_base(), parcels: self.deal() }
     }
 
-    fn take(&mut self, reply: AvReply) -> Decoded<Response<Av>> {
+    fn take(&mut self, reply: AvReply, last: Option<FinalComponents>) -> Decoded<Response<Av>> {
         Ok(match reply {
             AvReply::Sweep { cycle, alpha, parcels } => {
                 check_alpha(alpha)?;
                 check_count(cycle)?;
                 self.held.take_in(&parcels)?;
-                let shown = self.plan.shows_labels.then(|| Message::ShownRows(self.show(cycle)));
+                let shown = self.plan.shows_labels.then(|| self.show(cycle));
                 let n_rows = self.held.rows.n_rows() as u64;
                 Response::Swept { shown, n_rows, push: AvPush::Swept(self.sweep(cycle, alpha)) }
             }
@@ -128,7 +127,10 @@ impl ShardState<Av> for AvShard {
                 let totals = self.held.ids.iter().copied().zip(self.contributions()).collect();
                 Response::Answer(AvPush::Totals(totals))
             }
-            AvReply::Last(last) => Response::Last(Message::ShownRows(self.show_last(last)?)),
+            AvReply::Last => {
+                let last = last.ok_or_else(|| Rejection::new("an end without its components"))?;
+                Response::Last(self.show_last(last)?)
+            }
         })
     }
 
@@ -240,20 +242,20 @@ impl AvShard {
         n_merges as u64
     }
 
-    fn show(&self, cycle: u64) -> ShownRows {
+    fn show(&self, cycle: u64) -> ShownLabels {
         let HeldRows { places, labels, ids, .. } = &self.held;
-        let labels = ShownLabels { cycle, components: ids.clone(), labels: labels.clone(), assignments: None };
-        ShownRows { rows: places.clone(), labels }
+        let (components, labels, places) = (ids.clone(), labels.clone(), Some(places.clone()));
+        ShownLabels { cycle, components, labels, assignments: None, places }
     }
 
     /// The labels, and the most probable component of each row under the final statistics.
-    fn show_last(&mut self, last: FinalComponents) -> Decoded<ShownRows> {
+    fn show_last(&mut self, last: FinalComponents) -> Decoded<ShownLabels> {
         check_last(last.components.iter().map(|(_, stats)| stats), self.held.rows.n_rows(), self.family())?;
         let (ids, components) = by_final_number(last.components);
         self.held.labels = renamed(&self.held.labels, &self.held.ids, &ids)?;
         self.held.ids = ids;
         let mut shown = self.show(last.cycle);
-        shown.labels.assignments = Some(assigned(&self.plan, self.held.rows.clone(), &components));
+        shown.assignments = Some(assigned(&self.plan, self.held.rows.clone(), &components));
         Ok(shown)
     }
 }

@@ -1,17 +1,17 @@
 //! What a push may say, given what its worker was told.
 
-use super::ConsolidatedCoordinator;
+use super::ledger::ConsolidatedLedger;
 use crate::consolidate::{ComponentId, PieceKey, PieceName};
 use crate::halves::{Half, Part};
 use crate::method::consolidated::message::{Overlap, Push};
 use crate::protocol::message::Stamp;
-use crate::protocol::{Decoded, require};
+use crate::protocol::{Decoded, PushContext, require};
 use crate::protocol::{check_count, check_ids, check_joining, check_stats};
 
-impl ConsolidatedCoordinator {
+impl ConsolidatedLedger {
     /// Checks a push that is the next of its worker. Nothing has been done about it yet.
-    pub(super) fn check_push(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
-        let (heard, is_joining) = (self.gathering.push_context(), push.joining.is_some());
+    pub(super) fn check_push(&self, stamp: Stamp, push: &Push, heard: &PushContext<'_>) -> Decoded<()> {
+        let is_joining = push.joining.is_some();
         match &push.joining {
             Some(joining) => {
                 check_joining(joining, stamp, heard.n_incarnations)?;
@@ -24,13 +24,13 @@ impl ConsolidatedCoordinator {
         check_overlap(&push.overlap, column.map_or(0, |column| column.ids.len()))?;
         let family = heard.family;
         check_stats(push.births.iter().map(|(_, stats)| stats), family)?;
-        check_stats(push.contributions.iter().flat_map(|(_, part)| stats_of(part)), family)?;
+        check_stats(push.contributions.iter().flat_map(|(_, part)| part.stats()), family)?;
         // whoever joins may know components by names that labels began with
         let last = if is_joining { u64::MAX } else { self.pool.n_minted() };
         check_ids(push.contributions.iter().map(|(id, _)| id), self.pool.epoch(), last)?;
         self.check_halves(stamp, push)?;
         self.check_births(stamp, push)?;
-        self.check_rows(stamp, push)
+        self.check_rows(stamp, push, heard)
     }
 
     /// Parts come in the halves that their worker was told, if any.
@@ -47,7 +47,7 @@ impl ConsolidatedCoordinator {
                 Part::Halved { generation, .. } => Some(*generation),
             };
             let expected = if push.joining.is_some() { Some(None) } else { told_of(*id) };
-            let may_have_halves = self.options.splits || said.is_none();
+            let may_have_halves = self.pool.keeps_halves() || said.is_none();
             may_have_halves && expected.is_none_or(|told| told == said)
         };
         require(push.contributions.iter().all(is_as_told), "halves that were never told")
@@ -67,10 +67,10 @@ impl ConsolidatedCoordinator {
     }
 
     /// What the worker has in the ledger, with what it now says in its place, is not more than its rows.
-    fn check_rows(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
+    fn check_rows(&self, stamp: Stamp, push: &Push, heard: &PushContext<'_>) -> Decoded<()> {
         let said = push.contributions.iter().flat_map(|(id, part)| {
             let names = Half::BOTH.into_iter().map(|half| (PieceName::Component(*id), half));
-            names.zip(stats_of(part).iter().map(|stats| stats.count))
+            names.zip(part.stats().iter().map(|stats| stats.count))
         });
         let mut replaced: Vec<(PieceName, Half)> = said.clone().map(|(name, _)| name).collect();
         // they come in order, mostly
@@ -79,10 +79,7 @@ impl ConsolidatedCoordinator {
         let kept = self.pool.pieces_of(stamp.shard).filter(|(key, _)| stays(key));
         let kept = kept.filter_map(|(_, piece)| Some(piece.stats.as_ref()?.count));
         let counts = kept.chain(said.map(|(_, count)| count));
-        self.gathering
-            .push_context()
-            .row_counts
-            .check(stamp.shard, counts.chain(push.births.iter().map(|(_, stats)| stats.count)))
+        heard.row_counts.check(stamp.shard, counts.chain(push.births.iter().map(|(_, stats)| stats.count)))
     }
 }
 
@@ -95,11 +92,4 @@ fn check_overlap(overlap: &Overlap, n_components: usize) -> Decoded<()> {
     let are_places = largest.into_iter().flatten().all(|place| (place as usize) < n_components);
     let is_sum = |sum: &f32| *sum <= 0.0 && sum.is_finite();
     require(are_places && log_shares.all(is_sum) && is_sum(&overlap.log_certainty), "invalid overlaps")
-}
-
-fn stats_of(part: &Part) -> &[crate::stats::Stats] {
-    match part {
-        Part::Whole(stats) => std::slice::from_ref(stats),
-        Part::Halved { halves, .. } => halves,
-    }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{ConsolidatedCoordinator, ConsolidatedWorker, RowLabel};
+use super::{Consolidated, ConsolidatedCoordinator, ConsolidatedWorker, RowLabel};
 use crate::consolidate::{ComponentId, Piece, PieceName, ShardId};
 use crate::family::Family;
 use crate::halves::Half;
@@ -68,8 +68,8 @@ impl Witness {
         reply: &Frame,
         shard: &Shard,
     ) -> Result<BTreeMap<(ComponentId, Half), Stats>, String> {
-        let (_, Message::Reply(reply, snapshot)) =
-            decode(reply, Some(model.conjugate().stats_len())).map_err(|error| error.to_string())?
+        let (_, Message::<Consolidated>::Reply(reply, Some(snapshot))) =
+            decode(reply).map_err(|error| error.to_string())?
         else {
             return Err("a stored reply is something else".to_owned());
         };

@@ -3,22 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::coordinator::ConsolidatedColumn;
-use super::message::encode_reply;
-use super::{ConsolidatedCoordinator, Consolidation, Schedule};
+use super::ledger::{ConsolidatedColumn, ConsolidatedLedger, Work};
+use super::{Consolidation, Schedule};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{
     ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive,
     splits,
 };
-use crate::family::log_joint;
+use crate::family::{Conjugate, log_joint};
 use crate::halves::{Half, Halves, Part};
-use crate::method::consolidated::message::encode_snapshot;
 use crate::method::consolidated::message::{ComponentSnapshot, Moved, Push, Reply, Snapshot};
 use crate::model::Alpha;
 use crate::posterior::alpha::resample_alpha;
+use crate::protocol::CycleReport;
+use crate::protocol::codec::{encode_reply, encode_shared};
 use crate::protocol::message::Stamp;
-use crate::protocol::{CycleReport, Outbox};
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
 
@@ -29,95 +28,65 @@ const UNTRIED: u64 = 10;
 /// Words of a document, when the gain of a cycle is compared with its work.
 const DOCUMENT: usize = 30;
 
-impl ConsolidatedCoordinator {
-    pub(super) fn close_cycle_if_all_have_come(&mut self, out: &mut Outbox) {
-        let members = self.gathering.members();
-        let all_here = if self.is_in_step() {
-            members.all_awaited_wait()
-        } else {
-            members.all_joined_wait() && members.waiting().all(|push| push.joining.is_none())
-        };
-        if all_here {
-            let pushes = self.gathering.members_mut().take(|_| true);
-            self.absorb(pushes, out);
-        }
-    }
-
-    /// Absorbs and answers together whoever waits for nobody else; whether there was anyone.
-    pub(crate) fn answer_who_waits(&mut self, out: &mut Outbox) -> bool {
-        if self.is_in_step() {
-            return false;
-        }
-        // at the end all wait for one another, but for those who join and have yet to sweep
-        let is_closing = self.is_closing();
-        let ready = self.gathering.members_mut().take(|push| !is_closing || push.joining.is_some());
-        let is_any_ready = !ready.is_empty();
-        if is_any_ready {
-            self.absorb(ready, out);
-        } else {
-            self.close_cycle_if_all_have_come(out);
-        }
-        is_any_ready
-    }
-
+impl ConsolidatedLedger {
     /// Absorbs pushes and answers them.
-    pub(super) fn absorb(&mut self, pushes: Vec<(Stamp, Push)>, out: &mut Outbox) {
-        if self.is_rebuilding {
-            self.recall(&pushes);
-        }
+    pub(super) fn absorb_all(&mut self, pushes: Vec<(Stamp, Push)>, round: &mut Work<'_>) {
         let swept = pushes.iter().filter(|(_, push)| push.joining.is_none()).count() as u64;
         self.n_absorbed += swept;
         self.moved += pushes.iter().map(|(_, push)| push.moved).sum::<u64>();
         // whoever joins has nothing yet
         let has = |push: &Push| if push.joining.is_some() { 0 } else { push.base_version };
         let stamps: Vec<(Stamp, u64)> = pushes.iter().map(|(stamp, push)| (*stamp, has(push))).collect();
-        let births = self.enter(pushes);
-        let next = self.next_cycle(swept);
-        let mut rng = self.stream(next);
-        self.consolidate(births, &mut rng);
+        let births = self.enter(pushes, round);
+        let next = self.next_cycle(swept, round);
+        let mut rng = self.stream(next, round);
+        self.consolidate(births, round, &mut rng);
         let mut log_evidence = None;
-        if self.options.splits {
+        if round.options.splits {
             let overlaps = self.overlaps.values().map(|(ids, overlap)| (&ids[..], overlap));
             let entropy = LabelEntropy::of(overlaps, self.told.keys().copied());
-            log_evidence = (swept > 0).then(|| self.log_joint() - entropy.log_certainty());
-            self.split_and_merge(&stamps, entropy, next > self.cycle, &mut rng);
+            log_evidence = (swept > 0).then(|| self.log_joint(round) - entropy.log_certainty());
+            self.split_and_merge(&stamps, entropy, next > round.progress.cycle, round, &mut rng);
         }
-        self.has_closed |= swept > 0 && self.is_closing();
-        if next > self.cycle {
-            let n_closed = self.n_absorbed_at_close + (next - self.cycle) * self.columns.len() as u64;
+        if swept > 0 && round.progress.is_closing() {
+            round.progress.close();
+        }
+        if next > round.progress.cycle {
+            let n_closed = self.n_absorbed_at_close + (next - round.progress.cycle) * self.columns.len() as u64;
             self.n_absorbed_at_close = n_closed.min(self.n_absorbed);
-            self.cycle = next;
-            self.close_cycle(log_evidence, &mut rng, out);
+            round.progress.cycle = next;
+            self.close_cycle(log_evidence, round, &mut rng);
         }
-        self.answer(&stamps, out);
+        self.answer(&stamps, round);
     }
 
     /// The cycle that pushes close, of which so many come from a sweep. Workers at their own pace have closed one when as many pushes have come as there are
     /// workers now: who leaves or joins does not change how many cycles there have been. The last one they close together.
-    fn next_cycle(&self, swept: u64) -> u64 {
-        let is_common = self.options.schedule == Schedule::Sync || self.is_closing();
+    fn next_cycle(&self, swept: u64, round: &Work<'_>) -> u64 {
+        let is_common = round.options.schedule == Schedule::Sync || round.progress.is_closing();
         match swept {
-            0 => self.cycle,
-            _ if is_common => self.cycle + 1,
+            0 => round.progress.cycle,
+            _ if is_common => round.progress.cycle + 1,
             _ => {
                 let n_since = self.n_absorbed.saturating_sub(self.n_absorbed_at_close);
-                (self.cycle + n_since / self.columns.len() as u64).min(self.horizon.last_cycle() - 1)
+                (round.progress.cycle + n_since / self.columns.len() as u64)
+                    .min(round.progress.horizon.last_cycle() - 1)
             }
         }
     }
 
     /// The coordinator's stream is named by the cycle that closes, or under an asynchronous schedule by the number of the event.
-    pub(super) fn stream(&self, cycle: u64) -> Stream {
-        let event = match self.options.schedule {
+    pub(super) fn stream(&self, cycle: u64, round: &Work<'_>) -> Stream {
+        let event = match round.options.schedule {
             Schedule::Sync => cycle,
             Schedule::Async => self.version,
         };
-        let seed = Seed { seed: self.options.seed, chain: self.options.chain };
+        let seed = Seed { seed: round.options.seed, chain: round.options.chain };
         seed.stream(Role::Coordinator, self.pool.epoch(), event)
     }
 
     /// Enters contributions in worker order; what is new to the pool is returned in the same order.
-    fn enter(&mut self, pushes: Vec<(Stamp, Push)>) -> Vec<(PieceKey, Stats)> {
+    fn enter(&mut self, pushes: Vec<(Stamp, Push)>, round: &Work<'_>) -> Vec<(PieceKey, Stats)> {
         let mut births = Vec::new();
         for (Stamp { shard, .. }, push) in pushes {
             if let Some(joining) = push.joining {
@@ -145,18 +114,19 @@ impl ConsolidatedCoordinator {
             let named = |(number, stats)| (PieceKey::whole(shard, PieceName::Birth(number)), stats);
             births.extend(push.births.into_iter().map(named));
         }
-        let family = self.gathering.family();
+        let family = round.gathering.family();
         self.pool.settle(family);
         births
     }
 
-    fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, rng: &mut Stream) {
-        let family = self.gathering.family();
-        let (pool, alpha) = (&mut self.pool, self.alpha);
+    fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, round: &Work<'_>, rng: &mut Stream) {
+        let family = round.gathering.family();
+        let (pool, alpha) = (&mut self.pool, round.progress.alpha);
         // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
-        let consolidation = if self.has_closed { Consolidation::Progressive } else { self.options.consolidation };
+        let consolidation =
+            if round.progress.has_closed() { Consolidation::Progressive } else { round.options.consolidation };
         self.since_report += match consolidation {
-            Consolidation::Progressive if self.options.splits => {
+            Consolidation::Progressive if round.options.splits => {
                 progressive::absorb_near(pool, births, family, alpha, rng)
             }
             Consolidation::Progressive => progressive::absorb(pool, births, family, alpha, rng),
@@ -171,13 +141,14 @@ impl ConsolidatedCoordinator {
         stamps: &[(Stamp, u64)],
         mut entropy: LabelEntropy,
         closes_cycle: bool,
+        round: &Work<'_>,
         rng: &mut Stream,
     ) {
-        let is_last = self.is_closing();
-        let family = self.gathering.family();
-        let (pool, alpha) = (&mut self.pool, self.alpha);
+        let is_last = round.progress.is_closing();
+        let family = round.gathering.family();
+        let (pool, alpha) = (&mut self.pool, round.progress.alpha);
         stamps.iter().for_each(|(stamp, _)| splits::place(pool, stamp.shard, family, alpha, rng));
-        if closes_cycle && !self.has_closed {
+        if closes_cycle && !round.progress.has_closed() {
             // what is split at the end would not be swept any more
             let children = if is_last { Vec::new() } else { splits::propose(pool, &entropy, family, alpha, rng) };
             let n_merges = merges::merge_alike(pool, &children, &mut entropy, family, alpha);
@@ -187,9 +158,14 @@ impl ConsolidatedCoordinator {
     }
 
     /// The log-joint of the pool as it is.
-    fn log_joint(&self) -> f64 {
+    fn log_joint(&self, round: &Work<'_>) -> f64 {
         let sum_log_base = self.columns.values().map(|column| column.sum_log_base).sum();
-        log_joint(self.gathering.family(), self.pool.live().map(|(_, total)| &total.stats), self.alpha, sum_log_base)
+        log_joint(
+            round.gathering.family(),
+            self.pool.live().map(|(_, total)| &total.stats),
+            round.progress.alpha,
+            sum_log_base,
+        )
     }
 
     /// Whether components that hold nearly all rows have been tried for a split.
@@ -200,58 +176,59 @@ impl ConsolidatedCoordinator {
     }
 
     /// Resamples α and reports.
-    fn close_cycle(&mut self, log_evidence: Option<f64>, rng: &mut Stream, out: &mut Outbox) {
+    fn close_cycle(&mut self, log_evidence: Option<f64>, round: &mut Work<'_>, rng: &mut Stream) {
         let k = self.pool.live().count();
         let n_rows = self.pool.live().map(|(_, total)| total.stats.count).sum::<i64>() as u64;
-        let log_joint = self.log_joint();
+        let log_joint = self.log_joint(round);
         let ConsolidateInfo { births, merges, splits } = std::mem::take(&mut self.since_report);
         match log_evidence {
             Some(log_evidence) => {
-                let (is_tried, model) = (self.is_tried(n_rows), &self.gathering.plan().expect("there is a plan").model);
+                let (is_tried, model) =
+                    (self.is_tried(n_rows), &round.gathering.plan().expect("there is a plan").model);
                 let family = model.conjugate();
                 let numbers = if family.has_counts() { DOCUMENT } else { family.stats_len() };
                 let n_multiplications = n_rows as f64 * k as f64 * numbers as f64;
-                self.horizon.observe_search(self.cycle, log_evidence, n_multiplications, is_tried);
+                round.progress.horizon.observe_search(round.progress.cycle, log_evidence, n_multiplications, is_tried);
             }
-            None => self.horizon.observe(self.cycle, log_joint, k),
+            None => round.progress.horizon.observe(round.progress.cycle, log_joint, k),
         }
-        out.reports.push(CycleReport {
-            cycle: self.cycle,
+        round.out.reports.push(CycleReport {
+            cycle: round.progress.cycle,
             log_joint,
             log_evidence,
             n_rows,
             k,
-            alpha: self.alpha,
+            alpha: round.progress.alpha,
             moved: std::mem::take(&mut self.moved),
             births,
             merges,
             splits,
             attempts: 0,
-            ending: self.horizon.ending(),
+            ending: round.progress.horizon.ending(),
         });
-        if self.options.alpha == Alpha::Auto {
-            self.alpha = resample_alpha(self.alpha, k as u64, n_rows, rng);
+        if round.options.alpha == Alpha::Auto {
+            round.progress.alpha = resample_alpha(round.progress.alpha, k as u64, n_rows, rng);
         }
     }
 
     /// Answers pushes, each with what has changed since the version its worker has. Workers of one version share one snapshot.
-    fn answer(&mut self, stamps: &[(Stamp, u64)], out: &mut Outbox) {
+    fn answer(&mut self, stamps: &[(Stamp, u64)], round: &mut Work<'_>) {
         self.version += 1;
-        self.note_changes();
+        self.note_changes(round);
         let mut snapshots: BTreeMap<u64, Arc<[u8]>> = BTreeMap::new();
         let ids: Arc<[ComponentId]> = self.told.keys().copied().collect();
-        let is_last = self.has_closed;
+        let is_last = round.progress.has_closed();
         for (stamp, has) in stamps {
-            let snapshot = snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last));
+            let snapshot =
+                snapshots.entry(*has).or_insert_with(|| self.snapshot_since(*has, is_last, round.gathering.family()));
             let owners = self.pool.pieces_of(stamp.shard).filter_map(|(key, piece)| self.moved(key, piece)).collect();
-            let reply = Reply { cycle: self.cycle, alpha: self.alpha, owners, is_last };
-            let frame = encode_reply(*stamp, &reply, snapshot);
+            let reply = Reply { cycle: round.progress.cycle, alpha: round.progress.alpha, owners, is_last };
+            let frame = encode_reply(*stamp, &reply, Some(snapshot));
             self.pool.fuse(stamp.shard);
             self.columns.get_mut(&stamp.shard).expect("it has pushed").ids = Arc::clone(&ids);
-            self.gathering.answer(*stamp, frame, is_last, out);
+            round.gathering.answer(*stamp, frame, is_last, round.out);
         }
-        self.pool.settle(self.gathering.family());
-        out.is_done = self.is_done();
+        self.pool.settle(round.gathering.family());
     }
 
     /// What a worker must be told of a piece, if anything.
@@ -266,12 +243,8 @@ impl ConsolidatedCoordinator {
         is_news.then_some(Moved { name: key.name, half: key.half, owner: piece.owner, in_half: piece.half })
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.has_closed && self.gathering.all_released()
-    }
-
     /// Notes which components are no longer as they were last told.
-    fn note_changes(&mut self) {
+    fn note_changes(&mut self, round: &Work<'_>) {
         // both are in the order of ids: a walk along them needs no search
         let mut told = std::mem::take(&mut self.told).into_iter().peekable();
         let now = |(id, total, halves): (ComponentId, &Weighed, Halves)| {
@@ -281,41 +254,40 @@ impl ConsolidatedCoordinator {
                 _ => (id, (ComponentSnapshot { total: total.stats.clone(), halves }, self.version)),
             }
         };
-        self.told = self.pool.live_with_halves(self.gathering.family()).map(now).collect();
+        self.told = self.pool.live_with_halves(round.gathering.family()).map(now).collect();
     }
 
     /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
-    pub(super) fn snapshot_since(&self, version: u64, is_last: bool) -> Arc<[u8]> {
-        let (version, step) = if is_last { (0, None) } else { (version, self.gathering.family().snapshot_step()) };
+    pub(super) fn snapshot_since(&self, version: u64, is_last: bool, family: &dyn Conjugate) -> Arc<[u8]> {
+        let (version, step) = if is_last { (0, None) } else { (version, family.snapshot_step()) };
         let news = |(id, (told, since)): (&ComponentId, &(ComponentSnapshot, u64))| {
             (*id, (*since > version).then(|| told.clone()))
         };
         let components = self.told.iter().map(news).collect();
-        encode_snapshot(&Snapshot { version: self.version, components }, step)
+        encode_shared(&Snapshot { version: self.version, step, components })
     }
 
     /// Takes the live ids, α and cycle from the worker that had heard last.
-    fn recall(&mut self, pushes: &[(Stamp, Push)]) {
-        self.is_rebuilding = false;
+    pub(super) fn recall_from(&mut self, pushes: &[(Stamp, Push)], round: &mut Work<'_>) {
         let newest = pushes.iter().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
         let Some((stamp, push)) = newest else { return };
         let joining = push.joining.expect("a rebuild begins with full pushes");
         // one that goes on from a checkpoint knows its cycle
-        (self.version, self.cycle) = (push.base_version, self.cycle.max(joining.cycle));
-        self.n_absorbed = self.cycle * pushes.len() as u64;
+        (self.version, round.progress.cycle) = (push.base_version, round.progress.cycle.max(joining.cycle));
+        self.n_absorbed = round.progress.cycle * pushes.len() as u64;
         self.n_absorbed_at_close = self.n_absorbed;
-        if self.options.alpha == Alpha::Auto {
-            self.alpha = joining.alpha;
+        if round.options.alpha == Alpha::Auto {
+            round.progress.alpha = joining.alpha;
         }
         // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
         let lives =
-            |shard: ShardId, push: &Push| shard == stamp.shard || (self.options.has_start && push.base_version == 0);
+            |shard: ShardId, push: &Push| shard == stamp.shard || (round.options.has_start && push.base_version == 0);
         let named = pushes.iter().filter(|(stamp, push)| lives(stamp.shard, push));
         let named = named.flat_map(|(stamp, push)| push.contributions.iter().map(|(id, _)| (stamp.shard, *id)));
         let mut alive: Vec<(ShardId, ComponentId)> = named.collect();
         alive.iter().for_each(|(_, id)| self.pool.keep_clear_of(*id));
         let n_alive = alive.iter().map(|(_, id)| id).collect::<BTreeSet<_>>().len();
-        if self.options.has_start && n_alive > MOST_STARTED {
+        if round.options.has_start && n_alive > MOST_STARTED {
             // so many are hardly clusters: each finds its place as a birth does
             alive.clear();
         }

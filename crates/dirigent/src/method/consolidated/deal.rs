@@ -5,13 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::ConsolidatedMemory;
-use super::coordinator_memory::answers;
+use super::{Consolidated, ConsolidatedMemory};
 use crate::consolidate::{ComponentId, PieceName};
 use crate::error::{InputError, Result};
 use crate::halves::Half;
 use crate::method::consolidated::message::Reply;
-use crate::protocol::WorkerCheckpoint;
+use crate::protocol::{WorkerCheckpoint, saved_answers};
 use crate::rows::Shard;
 use crate::sweep::UNASSIGNED;
 
@@ -47,7 +46,7 @@ pub(crate) fn deal_anew(coordinator: &[u8], workers: &[Vec<u8>], shards: &[Shard
 
 impl BorderRows {
     fn read(coordinator: &[u8], workers: &[Vec<u8>]) -> Result<Self> {
-        let answers = answers(coordinator)?;
+        let answers = saved_answers::<Consolidated>(coordinator)?;
         let mut border = Self { rows: Vec::new(), cycle: 0, alpha: 1.0 };
         for (worker, checkpoint) in (0..).zip(workers) {
             let checkpoint: Option<WorkerCheckpoint<ConsolidatedMemory>> =

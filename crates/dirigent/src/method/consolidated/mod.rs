@@ -6,10 +6,10 @@ mod checking;
 // public for the tests only
 #[doc(hidden)]
 pub mod conservation;
-mod coordinator;
-mod coordinator_memory;
 mod cycle;
 mod deal;
+mod ledger;
+mod ledger_memory;
 pub mod message;
 mod options;
 mod own;
@@ -18,10 +18,10 @@ mod shard_memory;
 #[cfg(test)]
 mod tests;
 
-pub use self::coordinator::ConsolidatedCoordinator;
 pub(crate) use self::deal::components_at_border;
 use self::deal::deal_anew;
-pub use self::options::{Consolidation, CoordinatorOptions, FirstAlpha, Joins, Schedule};
+pub use self::ledger::ConsolidatedLedger;
+pub use self::options::{Consolidation, FirstAlpha, Joins, Schedule};
 pub use self::shard::{ConsolidatedShard, RowLabel};
 pub use self::shard_memory::ConsolidatedMemory;
 
@@ -38,38 +38,36 @@ use crate::engine::{Driver, RunTotals, threads};
 use crate::error::Result;
 use crate::family::log_joint;
 use crate::method::cgs::{Draws, Outcome};
-use crate::method::collector::Watching;
-use crate::method::crew::{Nodes, Succession};
-use crate::method::drive::{Driven, Launch, Pair, drive, other_workers, saved_nodes};
+use crate::method::crew::Nodes;
+use crate::method::drive::{Driven, Launch, drive, other_workers, saved_nodes};
 use crate::model::{Model, ModelOptions};
 use crate::observer::Observer;
-use crate::protocol::codec::Message;
-use crate::protocol::message::Plan;
-use crate::protocol::{Method, Node, Worker, WorkerKind};
+use crate::protocol::{Coordinator, CoordinatorOptions, Method, Node, Worker, WorkerKind};
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::sweep::reference_sampler;
 
 /// Prog, Pooled, Hung, Async and Dirigent.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Consolidated;
 
+/// The node that owns the statistics.
+pub type ConsolidatedCoordinator = Coordinator<Consolidated>;
 /// The worker of a shard.
 pub type ConsolidatedWorker = Worker<Consolidated>;
 
 impl Method for Consolidated {
     type Push = message::Push;
-    type Reply = (message::Reply, message::Snapshot);
+    type Reply = message::Reply;
+    type Shared = message::Snapshot;
     type ShardOptions = ();
     type Shard = ConsolidatedShard;
+    type Ledger = ConsolidatedLedger;
 
-    fn reply(message: Message) -> Option<Self::Reply> {
-        if let Message::Reply(reply, snapshot) = message { Some((reply, snapshot)) } else { None }
-    }
-}
+    const CAN_BE_DEALT: bool = true;
 
-impl From<message::Push> for Message {
-    fn from(push: message::Push) -> Self {
-        Self::Push(push)
+    fn is_joining(push: &message::Push) -> bool {
+        push.joining.is_some()
     }
 }
 
@@ -159,66 +157,29 @@ pub fn run(
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    let coordinator_options = CoordinatorOptions {
-        shows_labels: truth.is_some() || options.draws.is_some() || observer.watches_states(),
-        has_start: options.start.is_some(),
-        n_kept: options.draws.map_or(0, Draws::n_cycles),
-        ..options.coordinator.clone()
-    };
+    let has_start = options.start.is_some();
+    let coordinator = CoordinatorOptions { has_start, ..options.coordinator.clone() };
     let saved = saved_nodes(observer.take_saved())?;
     let has_other_workers = saved.as_ref().is_some_and(|saved| saved.workers.len() != shards.len());
     let launch = Launch {
         shards,
-        n_workers: coordinator_options.n_workers,
-        kernel: coordinator_options.kernel,
+        model,
+        options: &coordinator,
+        kind: &|_| WorkerKind::Consolidated,
         engine: &options.engine,
         start: options.start.as_deref(),
+        draws: options.draws,
+        time_limit: options.time_limit,
         saved: saved.map(|saved| dealt_to(shards, saved, &options.draws)).transpose()?,
-        joins_anew: coordinator_options.schedule == Schedule::Async || has_other_workers,
-        watching: Watching {
-            chain: coordinator_options.chain,
-            draws: options.draws,
-            time_limit: options.time_limit,
-            shows_labels: coordinator_options.shows_labels,
-        },
+        joins_anew: coordinator.schedule == Schedule::Async || has_other_workers,
     };
-    let driven = drive(&ConsolidatedNodes { options: coordinator_options, model }, launch, truth, observer)?;
+    let driven = drive::<Consolidated>(launch, truth, observer)?;
     let Driven { coordinator, mut outcome, ids, totals, n_rows_in_last_cycle } = driven;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
     if n_rows_in_last_cycle < outcome.state.len() as u64 {
         outcome.log_joint = log_joint_of_all_rows(&coordinator, shards, &outcome);
     }
     Ok((outcome, totals))
-}
-
-/// The nodes of the methods that consolidate.
-struct ConsolidatedNodes<'a> {
-    options: CoordinatorOptions,
-    model: &'a Model,
-}
-
-impl Pair for ConsolidatedNodes<'_> {
-    type Coordinator = ConsolidatedCoordinator;
-
-    fn coordinator(&self) -> ConsolidatedCoordinator {
-        ConsolidatedCoordinator::new(self.options.clone(), self.model.clone())
-    }
-
-    fn resume(&self, checkpoint: &[u8]) -> Result<(ConsolidatedCoordinator, Plan)> {
-        let coordinator = ConsolidatedCoordinator::resume(self.options.clone(), checkpoint)?;
-        let plan = coordinator.plan().cloned().expect("a checkpoint has a plan");
-        Ok((coordinator, plan))
-    }
-
-    fn rebuild(&self, succession: &Succession<'_>) -> Result<ConsolidatedCoordinator> {
-        let plan = self.options.plan(self.model, succession.n_rows, succession.kernel);
-        let options = CoordinatorOptions { cycles: succession.cycles(self.options.cycles), ..self.options.clone() };
-        Ok(ConsolidatedCoordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
-    }
-
-    fn worker(&self, _first_row: usize) -> WorkerKind {
-        WorkerKind::Consolidated
-    }
 }
 
 /// If a worker was away when the last cycle was reported, the log-joint of that cycle lacks its
@@ -237,13 +198,13 @@ fn final_components(
     state: &[u32],
     ids: &[ComponentId],
 ) -> Vec<Stats> {
-    let told: HashMap<ComponentId, &Stats> = coordinator.told().collect();
+    let told: HashMap<ComponentId, Stats> = coordinator.components().into_iter().collect();
     let mut sizes = vec![0; ids.len()];
     state.iter().for_each(|&label| sizes[label as usize] += 1);
-    let in_snapshot = |(id, size): (&ComponentId, &i64)| told.get(id).copied().filter(|stats| stats.count == *size);
-    let components: Option<Vec<&Stats>> = ids.iter().zip(&sizes).map(in_snapshot).collect();
+    let in_snapshot = |(id, size): (&ComponentId, &i64)| told.get(id).filter(|stats| stats.count == *size).cloned();
+    let components: Option<Vec<Stats>> = ids.iter().zip(&sizes).map(in_snapshot).collect();
     if let Some(components) = components {
-        return components.into_iter().cloned().collect();
+        return components;
     }
     let plan = coordinator.plan().expect("a run that has ended had a plan");
     let mut components = vec![plan.model.conjugate().empty_stats(); ids.len()];

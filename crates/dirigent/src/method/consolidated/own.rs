@@ -24,11 +24,7 @@ impl Own {
         let mut own =
             Self { totals: vec![None; n_slots], halves: vec![[None, None]; n_slots], has_unset: vec![false; n_slots] };
         for (part, places) in pushed.iter().zip(places) {
-            let halves: &[Stats] = match part {
-                Part::Whole(stats) => std::slice::from_ref(stats),
-                Part::Halved { halves, .. } => halves,
-            };
-            for (stats, place) in halves.iter().zip(places).filter(|(stats, _)| stats.count > 0) {
+            for (stats, place) in part.stats().iter().zip(places).filter(|(stats, _)| stats.count > 0) {
                 let Some((slot, half)) = *place else { continue };
                 add(&mut own.totals[slot], stats);
                 match half {

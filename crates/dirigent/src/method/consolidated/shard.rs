@@ -10,7 +10,6 @@ use crate::consolidate::{ComponentId, PieceName, ShardId};
 use crate::error::Result;
 use crate::halves::{Half, Halves, Part};
 use crate::interrupt::Interrupt;
-use crate::protocol::codec::Message;
 use crate::protocol::message::{Joining, Plan, ShownLabels};
 use crate::protocol::{
     Decoded, Rejection, Response, ShardContext, ShardState, Worker, check_alpha, check_count, check_ids, check_last,
@@ -140,12 +139,13 @@ impl ShardState<Consolidated> for ConsolidatedShard {
         self.push(0, Some(Joining { sum_log_base: self.sampler.sum_log_base(), cycle, alpha }))
     }
 
-    fn take(&mut self, (reply, snapshot): (Reply, Snapshot)) -> Decoded<Response<Consolidated>> {
+    fn take(&mut self, reply: Reply, snapshot: Option<Snapshot>) -> Decoded<Response<Consolidated>> {
+        let snapshot = snapshot.ok_or_else(|| Rejection::new("a reply without its snapshot"))?;
         self.take_in(&reply, snapshot)?;
         if reply.is_last {
-            return Ok(Response::Last(Message::ShownLabels(self.show(true))));
+            return Ok(Response::Last(self.show(true)));
         }
-        let shown = self.plan.shows_labels.then(|| Message::ShownLabels(self.show(false)));
+        let shown = self.plan.shows_labels.then(|| self.show(false));
         let moved = self.sweep();
         let n_rows = self.sampler.labels().len() as u64 * u64::from(self.plan.sweeps_per_cycle);
         Ok(Response::Swept { shown, n_rows, push: self.push(moved, None) })
@@ -414,6 +414,7 @@ impl ConsolidatedShard {
             labels: self.sampler.labels().to_vec(),
             assignments: is_last.then(|| self.assign(&components)),
             components,
+            places: None,
         }
     }
 

@@ -7,12 +7,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::conservation::Witness;
-use super::{ConsolidatedCoordinator, ConsolidatedWorker, CoordinatorOptions, RowLabel, Schedule};
+use super::{ConsolidatedCoordinator, ConsolidatedWorker, RowLabel, Schedule};
 use crate::consolidate::{ComponentId, PieceKey, ShardId};
 use crate::family::GaussianFixed;
 use crate::model::{Alpha, Model, ModelOptions};
 use crate::posterior::horizon::Cycles;
 use crate::protocol::{Address, Event, Frame, Node, Outbox};
+use crate::protocol::{Cause, CoordinatorOptions};
 use crate::rng::{Role, Seed};
 use crate::rows::{Shard, Table};
 use crate::survey::Survey;
@@ -96,7 +97,7 @@ impl Bench {
         let mut out = Outbox::default();
         self.coordinator.on(event, &mut out).unwrap();
         // nothing else waits: whoever has pushed is answered
-        self.coordinator.answer_who_waits(&mut out);
+        self.coordinator.answer(Cause::Idle, &mut out).unwrap();
         self.n_reports += out.reports.len();
         self.last_cycle = out.reports.last().map_or(self.last_cycle, |report| report.cycle);
         for (to, frame) in out.frames {
@@ -213,7 +214,7 @@ fn who_pushes_while_the_coordinator_is_busy_is_answered_together() {
         }
         assert!(out.frames.is_empty());
         assert!(bench.coordinator.idle(&mut out).unwrap(), "there may be more to do");
-        assert!(!bench.coordinator.answer_who_waits(&mut out), "nobody waits any more");
+        assert!(!bench.coordinator.answer(Cause::Idle, &mut out).unwrap(), "nobody waits any more");
         bench.check();
         let receivers: Vec<Address> = out.frames.iter().map(|(to, _)| *to).collect();
         assert_eq!(receivers, [Address::Worker(0), Address::Worker(2)]);

@@ -6,20 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Slice;
 use super::draw::{SliceTotal, draw};
-use super::message::{
-    SharedReply, SliceContribution, SliceDraw, SlicePush, SliceReply, SliceWord, encode_draw, encode_last,
-};
+use super::message::{SliceContribution, SliceDraw, SliceHead, SlicePush, SliceReply, SliceWord};
 use super::moves::MoveRound;
 use crate::consolidate::{ComponentId, ShardId, fits};
 use crate::error::Result;
 use crate::family::{Conjugate, log_joint};
 use crate::model::Alpha;
 use crate::posterior::alpha::resample_alpha;
-use crate::protocol::codec::{Message, encode};
+use crate::protocol::codec::{encode_reply, encode_shared};
 use crate::protocol::message::Stamp;
 use crate::protocol::{
-    CycleReport, Decoded, FinalComponents, IdMint, Ledger, PushContext, Round, check_count, check_joining, check_stats,
-    require,
+    CoordinatorOptions, CycleReport, Decoded, FinalComponents, IdMint, Ledger, PushContext, Round, check_count,
+    check_joining, check_stats, require,
 };
 use crate::rng::{Role, Seed};
 use crate::stats::Stats;
@@ -46,12 +44,12 @@ pub(super) struct SliceColumn {
 }
 
 impl Ledger<Slice> for SliceLedger {
-    fn new(n_restarts: u32) -> Self {
+    fn new(_options: &CoordinatorOptions, n_restarts: u32) -> Self {
         let (columns, live) = (BTreeMap::new(), BTreeSet::new());
         Self { columns, live, round: 0, ids: IdMint::new(n_restarts), moving: None }
     }
 
-    fn fits(&self, family: &dyn Conjugate) -> bool {
+    fn restore(&mut self, _options: &CoordinatorOptions, family: &dyn Conjugate) -> bool {
         let mut contributions = self.columns.values().flat_map(|column| &column.contributions);
         contributions.all(|contribution| fits(&contribution.stats, family))
     }
@@ -108,7 +106,7 @@ impl Ledger<Slice> for SliceLedger {
         Ok(())
     }
 
-    fn lose(&mut self, shard: ShardId) {
+    fn lose(&mut self, shard: ShardId, _round: &mut Round<'_, Slice>) {
         self.columns.remove(&shard);
         if let Some(moving) = &mut self.moving {
             moving.give_up();
@@ -159,7 +157,7 @@ impl SliceLedger {
             let column = SliceColumn { sum_log_base: joining.sum_log_base, contributions: Vec::new() };
             self.columns.insert(stamp.shard, column);
         }
-        let frame = encode(stamp, &Message::SliceReply(SliceReply::Again { round: self.round + 1 }));
+        let frame = encode_reply(stamp, &SliceHead::Again { round: self.round + 1 }, None);
         round.gathering.answer(stamp, frame, false, round.out);
     }
 
@@ -206,10 +204,10 @@ impl SliceLedger {
     }
 
     /// The final state, or what labels are drawn from next.
-    fn reply(&mut self, totals: Vec<SliceTotal>, round: &mut Round<'_, Slice>) -> Result<SharedReply> {
+    fn reply(&mut self, totals: Vec<SliceTotal>, round: &mut Round<'_, Slice>) -> Result<SliceReply> {
         if round.progress.has_closed() {
             let components = totals.into_iter().map(|total| (total.id, total.stats)).collect();
-            return Ok(encode_last(&FinalComponents { cycle: round.progress.cycle, components }));
+            return Ok(SliceReply::Last(FinalComponents { cycle: round.progress.cycle, components }));
         }
         self.round += 1;
         let seed = Seed { seed: round.options.seed, chain: round.options.chain };
@@ -223,14 +221,16 @@ impl SliceLedger {
         let least_weight = 1.0 / plan.n_rows as f64;
         let mint = || self.ids.mint();
         let (ids, components) = draw(plan.model.conjugate(), &totals, alpha, least_weight, mint, &mut rng)?;
-        Ok(encode_draw(&SliceDraw { round: self.round, cycle, alpha, ids, components }))
+        Ok(SliceReply::Draw(SliceDraw { round: self.round, cycle, alpha, ids, components }))
     }
 }
 
 /// Answers all workers alike.
-pub(super) fn tell_all(stamps: &[Stamp], reply: &SharedReply, round: &mut Round<'_, Slice>) {
+pub(super) fn tell_all(stamps: &[Stamp], reply: &SliceReply, round: &mut Round<'_, Slice>) {
     let is_last = round.progress.has_closed();
+    let shared = encode_shared(reply);
     for stamp in stamps {
-        round.gathering.answer(*stamp, super::message::encode_reply(*stamp, reply), is_last, round.out);
+        let frame = encode_reply(*stamp, &SliceHead::All, Some(&shared));
+        round.gathering.answer(*stamp, frame, is_last, round.out);
     }
 }

@@ -6,23 +6,19 @@
 //!
 //! Weights and parameters travel exactly, and are the same for all workers: they are encoded once.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
-use super::move_message::{SliceMove, SliceSettlement, SliceSides, check_move};
+use super::move_message::{SliceMove, SliceSettlement, SliceSides, check_move, check_sides};
 use crate::consolidate::ComponentId;
-use crate::protocol::Frame;
-use crate::protocol::codec::is_sparse;
-use crate::protocol::envelope::{FrameKind, broken, frame, open_shared, seal_shared};
-use crate::protocol::message::{Joining, Stamp};
-use crate::protocol::wire::StatsList;
-use crate::protocol::{Decoded, FinalBody, FinalComponents};
+use crate::protocol::codec::Content;
+use crate::protocol::message::Joining;
+use crate::protocol::wire::is_sparse;
+use crate::protocol::{Decoded, FinalComponents, require};
 use crate::stats::Stats;
 use crate::sweep::slice::DrawnComponents;
 
 /// All that a worker's rows contribute, and the smallest uniforms of their next slices.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlicePush {
     /// The round its uniforms are for: the next one.
     pub round: u64,
@@ -31,11 +27,12 @@ pub struct SlicePush {
     /// Rows that changed their component; `None` if labels were not drawn since the last push.
     pub moved: Option<u64>,
     /// The components with rows.
+    #[serde(with = "contributions")]
     pub contributions: Vec<SliceContribution>,
 }
 
 /// What a worker says: what its rows contribute, or what came of a step of a move.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SliceWord {
     /// At the end of a round.
     Push(SlicePush),
@@ -54,14 +51,21 @@ pub struct SliceContribution {
     pub smallest_uniform: f64,
 }
 
-/// The coordinator's answer to a push.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SliceReply {
-    /// The uniforms were for another round than the one that comes: say it again, for this one.
+/// The part of the coordinator's answer that is for one worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SliceHead {
+    /// Do what all are asked to do.
+    All,
+    /// The uniforms were for another round than the one that comes: send them again, for this one.
     Again {
         /// The round to come.
         round: u64,
     },
+}
+
+/// What all workers are asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum SliceReply {
     /// Draw labels from these.
     Draw(SliceDraw),
     /// A step of a split or a merge.
@@ -73,7 +77,7 @@ pub enum SliceReply {
 }
 
 /// What labels are drawn from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SliceDraw {
     /// Names the streams of the workers.
     pub round: u64,
@@ -90,137 +94,76 @@ pub struct SliceDraw {
 /// Uniforms are multiples of it.
 const SMALLEST_UNIFORM: f64 = 1.0 / (1u64 << 53) as f64;
 
-/// A push on the wire.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct PushBody {
-    round: u64,
-    joining: Option<Joining>,
-    moved: Option<u64>,
-    ids: Vec<ComponentId>,
-    smallest_uniforms: Vec<f64>,
-    stats: StatsList,
-}
-
-/// The part of a reply that is for one worker.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) enum ReplyHead {
-    Again { round: u64 },
-    Draw,
-    Last,
-    Move,
-    Settle,
-}
-
-#[derive(Serialize, Deserialize)]
-struct DrawBody {
-    round: u64,
-    cycle: u64,
-    alpha: f64,
-    ids: Vec<ComponentId>,
-    weights: Vec<f64>,
-    parameters: Vec<f64>,
-}
-
-/// A push as it is sent, and whether it is worth compressing.
-pub(crate) fn pack_push(push: &SlicePush) -> (PushBody, bool) {
-    let contributions = &push.contributions;
-    let body = PushBody {
-        round: push.round,
-        joining: push.joining,
-        moved: push.moved,
-        ids: contributions.iter().map(|contribution| contribution.id).collect(),
-        smallest_uniforms: contributions.iter().map(|contribution| contribution.smallest_uniform).collect(),
-        stats: StatsList::pack(contributions.iter().map(|contribution| &contribution.stats)),
-    };
-    (body, contributions.iter().any(|contribution| is_sparse(&contribution.stats)))
-}
-
-pub(crate) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SlicePush> {
-    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-    if stats.len() != body.ids.len() || stats.len() != body.smallest_uniforms.len() {
-        return Err(broken("as many names and uniforms as statistics"));
-    }
-    // a slice of no width would ask for components without end
-    if !body.smallest_uniforms.iter().all(|uniform| (SMALLEST_UNIFORM..=1.0).contains(uniform)) {
-        return Err(broken("a uniform that is none"));
-    }
-    if !stats.iter().all(|stats| stats.count > 0) {
-        return Err(broken("a component without rows"));
-    }
-    let named = body.ids.into_iter().zip(stats).zip(body.smallest_uniforms);
-    let contribution = |((id, stats), smallest_uniform)| SliceContribution { id, stats, smallest_uniform };
-    Ok(SlicePush {
-        round: body.round,
-        joining: body.joining,
-        moved: body.moved,
-        contributions: named.map(contribution).collect(),
-    })
-}
-
-/// What all workers are told, encoded once.
-#[derive(Debug, Clone)]
-pub struct SharedReply {
-    head: ReplyHead,
-    bytes: Arc<[u8]>,
-}
-
-/// Encodes what labels are drawn from.
-pub fn encode_draw(draw: &SliceDraw) -> SharedReply {
-    let body = DrawBody {
-        round: draw.round,
-        cycle: draw.cycle,
-        alpha: draw.alpha,
-        ids: draw.ids.clone(),
-        weights: draw.components.weights.clone(),
-        parameters: draw.components.parameters.clone(),
-    };
-    SharedReply { head: ReplyHead::Draw, bytes: seal_shared(&body, false) }
-}
-
-/// Encodes the final state.
-pub fn encode_last(last: &FinalComponents) -> SharedReply {
-    let body = FinalBody::pack(last);
-    SharedReply { head: ReplyHead::Last, bytes: seal_shared(&body, body.is_sparse()) }
-}
-
-/// Encodes a step of a split or a merge.
-pub fn encode_move(step: &SliceMove) -> SharedReply {
-    SharedReply { head: ReplyHead::Move, bytes: seal_shared(step, false) }
-}
-
-/// Encodes a split or a merge that is accepted.
-pub fn encode_settlement(settlement: SliceSettlement) -> SharedReply {
-    SharedReply { head: ReplyHead::Settle, bytes: seal_shared(&settlement, false) }
-}
-
-/// An answer with the part that was encoded once.
-pub fn encode_reply(stamp: Stamp, shared: &SharedReply) -> Frame {
-    Frame { shared: Some(Arc::clone(&shared.bytes)), ..frame(stamp, FrameKind::SliceReply, &shared.head, false) }
-}
-
-/// Any answer.
-pub(crate) fn encode_any(stamp: Stamp, reply: &SliceReply) -> Frame {
-    match reply {
-        SliceReply::Again { round } => frame(stamp, FrameKind::SliceReply, &ReplyHead::Again { round: *round }, false),
-        SliceReply::Draw(draw) => encode_reply(stamp, &encode_draw(draw)),
-        SliceReply::Move(step) => encode_reply(stamp, &encode_move(step)),
-        SliceReply::Settle(settlement) => encode_reply(stamp, &encode_settlement(*settlement)),
-        SliceReply::Last(last) => encode_reply(stamp, &encode_last(last)),
-    }
-}
-
-pub(crate) fn decode_reply(head: ReplyHead, shared: Option<&Arc<[u8]>>, stats_len: usize) -> Decoded<SliceReply> {
-    let shared = || shared.ok_or_else(|| broken("a reply without its shared part"));
-    Ok(match head {
-        ReplyHead::Again { round } => SliceReply::Again { round },
-        ReplyHead::Draw => SliceReply::Draw(unpack_draw(open_shared(shared()?)?)?),
-        ReplyHead::Last => {
-            let body: FinalBody = open_shared(shared()?)?;
-            SliceReply::Last(body.unpack(stats_len)?)
+impl Content for SliceWord {
+    fn has_counts(&self) -> bool {
+        match self {
+            Self::Push(push) => push.contributions.iter().any(|contribution| is_sparse(&contribution.stats)),
+            Self::Sides(sides) => sides.sides.iter().any(is_sparse),
         }
-        ReplyHead::Move => SliceReply::Move(check_move(open_shared(shared()?)?)?),
-        ReplyHead::Settle => SliceReply::Settle(open_shared(shared()?)?),
-    })
+    }
+
+    fn check(&self) -> Decoded<()> {
+        match self {
+            Self::Push(push) => {
+                // a slice of no width would ask for components without end
+                let is_uniform = |of: &SliceContribution| (SMALLEST_UNIFORM..=1.0).contains(&of.smallest_uniform);
+                require(push.contributions.iter().all(is_uniform), "an invalid uniform")?;
+                require(push.contributions.iter().all(|of| of.stats.count > 0), "a component without rows")
+            }
+            Self::Sides(sides) => check_sides(sides),
+        }
+    }
+}
+
+impl Content for SliceHead {}
+
+impl Content for SliceReply {
+    fn has_counts(&self) -> bool {
+        matches!(self, Self::Last(last) if last.has_counts())
+    }
+
+    fn check(&self) -> Decoded<()> {
+        match self {
+            Self::Draw(draw) => {
+                require(!draw.ids.is_empty(), "a draw without components")?;
+                check_drawn(&draw.ids, &draw.components)
+            }
+            Self::Move(step) => check_move(step),
+            Self::Settle(_) | Self::Last(_) => Ok(()),
+        }
+    }
+}
+
+/// Weights that fall, one per component, and parameters that are numbers, as many for each.
+pub(crate) fn check_drawn(ids: &[ComponentId], components: &DrawnComponents) -> Decoded<()> {
+    let DrawnComponents { weights, parameters } = components;
+    let fits = weights.len() == ids.len() && parameters.len().is_multiple_of(ids.len());
+    let falls = weights.is_sorted_by(|a, b| a >= b) && weights.iter().all(|weight| is_share(*weight));
+    let is_sound = fits && falls && parameters.iter().all(|number| number.is_finite());
+    require(is_sound, "weights and parameters that do not fit their components")
+}
+
+/// Contributions lie on the wire as names, then uniforms, then statistics.
+mod contributions {
+    use serde::{Deserializer, Serializer};
+
+    use super::*;
+    use crate::protocol::wire::{StatsList, invalid};
+
+    pub(super) fn serialize<S: Serializer>(list: &[SliceContribution], serializer: S) -> Result<S::Ok, S::Error> {
+        let names: Vec<ComponentId> = list.iter().map(|of| of.id).collect();
+        let uniforms: Vec<f64> = list.iter().map(|of| of.smallest_uniform).collect();
+        let stats: Vec<&Stats> = list.iter().map(|of| &of.stats).collect();
+        (names, uniforms, StatsList::pack(&stats)).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SliceContribution>, D::Error> {
+        let (names, uniforms, stats) = <(Vec<ComponentId>, Vec<f64>, StatsList)>::deserialize(deserializer)?;
+        let stats = stats.unpack().filter(|stats| [names.len(), uniforms.len()] == [stats.len(); 2]);
+        let stats = stats.ok_or_else(|| invalid("names, uniforms and statistics that do not match"))?;
+        let named = names.into_iter().zip(stats).zip(uniforms);
+        Ok(named.map(|((id, stats), smallest_uniform)| SliceContribution { id, stats, smallest_uniform }).collect())
+    }
 }
 
 /// Whether a number can be a share of something, up to rounding.
@@ -228,29 +171,28 @@ pub(crate) fn is_share(weight: f64) -> bool {
     (0.0..=1.000_001).contains(&weight)
 }
 
-fn unpack_draw(body: DrawBody) -> Decoded<SliceDraw> {
-    let n_components = body.ids.len();
-    let fits =
-        n_components > 0 && body.weights.len() == n_components && body.parameters.len().is_multiple_of(n_components);
-    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| is_share(*weight));
-    if !fits || !falls || !body.parameters.iter().all(|number| number.is_finite()) {
-        return Err(broken("weights and parameters that do not fit their components"));
-    }
-    let components = DrawnComponents { weights: body.weights, parameters: body.parameters };
-    Ok(SliceDraw { round: body.round, cycle: body.cycle, alpha: body.alpha, ids: body.ids, components })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::codec::{Message, decode, encode};
+    use std::sync::Arc;
+
+    use crate::method::slice::Slice;
+    use crate::protocol::Frame;
+    use crate::protocol::codec::{decode, encode};
+    use crate::protocol::message::Stamp;
     use crate::stats::Sums;
     use proptest::prelude::*;
+
+    type Message = crate::protocol::codec::Message<Slice>;
 
     const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
 
     fn id(number: u64) -> ComponentId {
         ComponentId { epoch: 1, number }
+    }
+
+    fn all(reply: SliceReply) -> Message {
+        Message::Reply(SliceHead::All, Some(reply))
     }
 
     fn messages() -> Vec<Message> {
@@ -266,41 +208,41 @@ mod tests {
         let draw = SliceDraw { round: 5, cycle: 4, alpha: 0.3, ids: vec![id(1), id(7)], components };
         let last = FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
         vec![
-            Message::SlicePush(push(dense(3, [0.5, -1e300]))),
-            Message::SlicePush(push(sparse(2, &[(0, 4), (1, 1)]))),
-            Message::SliceReply(SliceReply::Again { round: 2 }),
-            Message::SliceReply(SliceReply::Draw(draw)),
-            Message::SliceReply(SliceReply::Last(last)),
+            Message::Push(SliceWord::Push(push(dense(3, [0.5, -1e300])))),
+            Message::Push(SliceWord::Push(push(sparse(2, &[(0, 4), (1, 1)])))),
+            Message::Reply(SliceHead::Again { round: 2 }, None),
+            all(SliceReply::Draw(draw)),
+            all(SliceReply::Last(last)),
         ]
     }
 
     #[test]
     fn slice_messages_survive_the_wire() {
         for message in messages() {
-            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+            assert_eq!(decode(&encode(STAMP, &message)).unwrap(), (STAMP, message));
         }
     }
 
     #[test]
     fn nonsense_is_refused() {
-        let refused = |message: Message| assert!(decode(&encode(STAMP, &message), Some(2)).is_err(), "{message:?}");
+        let refused = |message: Message| assert!(decode::<Slice>(&encode(STAMP, &message)).is_err(), "{message:?}");
         for message in messages() {
             match message {
-                Message::SlicePush(push) => {
+                Message::Push(SliceWord::Push(push)) => {
                     for uniform in [0.0, -1.0, 1.5, f64::NAN] {
                         let mut push = push.clone();
                         push.contributions[0].smallest_uniform = uniform;
-                        refused(Message::SlicePush(push));
+                        refused(Message::Push(SliceWord::Push(push)));
                     }
                     let mut push = push;
                     push.contributions[0].stats.count = 0;
-                    refused(Message::SlicePush(push));
+                    refused(Message::Push(SliceWord::Push(push)));
                 }
-                Message::SliceReply(SliceReply::Draw(draw)) => {
+                Message::Reply(_, Some(SliceReply::Draw(draw))) => {
                     let refuse = |change: &dyn Fn(&mut SliceDraw)| {
                         let mut draw = draw.clone();
                         change(&mut draw);
-                        refused(Message::SliceReply(SliceReply::Draw(draw)));
+                        refused(all(SliceReply::Draw(draw)));
                     };
                     refuse(&|draw| draw.components.weights.reverse());
                     refuse(&|draw| draw.components.weights[1] = f64::NAN);
@@ -326,10 +268,10 @@ mod tests {
             };
             let (own, is_changed) = damage(&frame.own);
             let damaged = Frame { own, ..frame.clone() };
-            prop_assert!(!is_changed || decode(&damaged, Some(2)).is_err());
+            prop_assert!(!is_changed || decode::<Slice>(&damaged).is_err());
             if let Some((shared, true)) = frame.shared.as_ref().map(damage) {
                 let damaged = Frame { shared: Some(shared), ..frame };
-                prop_assert!(decode(&damaged, Some(2)).is_err());
+                prop_assert!(decode::<Slice>(&damaged).is_err());
             }
         }
     }

@@ -31,6 +31,7 @@ mod tests;
 
 pub use self::ledger::SliceLedger;
 pub use self::message::SliceWord;
+use self::message::{SliceHead, SliceReply};
 pub use self::shard::{SliceMemory, SliceShard};
 
 use super::cgs::Outcome;
@@ -39,11 +40,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
 use crate::observer::Observer;
-use crate::protocol::codec::Message;
-use crate::protocol::{Coordinator, Method, RoundMethod, Worker, WorkerKind};
+use crate::protocol::{Coordinator, Method, Worker, WorkerKind};
 use crate::rows::Shard;
 
 /// SliceMR.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Slice;
 
 /// The node that owns the statistics.
@@ -53,37 +54,14 @@ pub type SliceWorker = Worker<Slice>;
 
 impl Method for Slice {
     type Push = SliceWord;
-    type Reply = message::SliceReply;
+    type Reply = SliceHead;
+    type Shared = SliceReply;
     type ShardOptions = ();
     type Shard = SliceShard;
-
-    fn reply(message: Message) -> Option<Self::Reply> {
-        if let Message::SliceReply(reply) = message { Some(reply) } else { None }
-    }
-}
-
-impl RoundMethod for Slice {
     type Ledger = SliceLedger;
-
-    fn push(message: Message) -> Option<SliceWord> {
-        match message {
-            Message::SlicePush(push) => Some(SliceWord::Push(push)),
-            Message::SliceSides(sides) => Some(SliceWord::Sides(sides)),
-            _ => None,
-        }
-    }
 
     fn is_joining(push: &SliceWord) -> bool {
         matches!(push, SliceWord::Push(push) if push.joining.is_some())
-    }
-}
-
-impl From<SliceWord> for Message {
-    fn from(word: SliceWord) -> Self {
-        match word {
-            SliceWord::Push(push) => Self::SlicePush(push),
-            SliceWord::Sides(sides) => Self::SliceSides(sides),
-        }
     }
 }
 
@@ -95,5 +73,5 @@ pub fn run(
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    rounds::run::<Slice>(|_| WorkerKind::Slice, shards, model, options, truth, observer)
+    rounds::run::<Slice>(&|_| WorkerKind::Slice, shards, model, options, truth, observer)
 }

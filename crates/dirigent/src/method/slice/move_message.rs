@@ -9,8 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::{ComponentId, ShardId};
-use crate::protocol::envelope::broken;
-use crate::protocol::wire::StatsList;
+use crate::protocol::wire;
 use crate::protocol::{Decoded, require};
 use crate::stats::Stats;
 
@@ -66,11 +65,12 @@ pub struct Odds {
 }
 
 /// What came of a step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SliceSides {
     /// The step that it answers.
     pub step: u64,
     /// The statistics of the left and of the right; of no rows where none were asked for.
+    #[serde(with = "wire::one")]
     pub sides: [Stats; 2],
     /// The logarithm of the probability of the worker's part of the division, anchors apart.
     pub log_probability: f64,
@@ -95,46 +95,36 @@ pub enum SliceSettlement {
     },
 }
 
-/// Sides on the wire.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct SidesBody {
-    step: u64,
-    stats: StatsList,
-    log_probability: f64,
-}
-
-/// Sides as they are sent.
-pub(crate) fn pack_sides(sides: &SliceSides) -> SidesBody {
-    let SliceSides { step, sides, log_probability } = sides;
-    SidesBody { step: *step, stats: StatsList::pack(sides.iter()), log_probability: *log_probability }
-}
-
-pub(crate) fn unpack_sides(body: SidesBody, stats_len: usize) -> Decoded<SliceSides> {
-    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-    let sides = <[Stats; 2]>::try_from(stats).map_err(|_| broken("two sides"))?;
+/// What can be said of sides without knowing the rows.
+pub(super) fn check_sides(sides: &SliceSides) -> Decoded<()> {
     // never above 0, and minus infinity where a division cannot be drawn
-    require(body.log_probability <= 0.0, "a probability that is none")?;
-    Ok(SliceSides { step: body.step, sides, log_probability: body.log_probability })
+    require(sides.log_probability <= 0.0, "an invalid probability")
 }
 
-/// What can be told of a step without knowing the rows.
-pub(crate) fn check_move(step: SliceMove) -> Decoded<SliceMove> {
-    require((1..=2).contains(&step.components.len()), "one component or two")?;
-    let (MoveTask::Divide(odds) | MoveTask::Weigh(odds)) = &step.task else { return Ok(step) };
+/// What can be said of a step without knowing the rows.
+pub(super) fn check_move(step: &SliceMove) -> Decoded<()> {
+    require((1..=2).contains(&step.components.len()), "neither one component nor two")?;
+    let (MoveTask::Divide(odds) | MoveTask::Weigh(odds)) = &step.task else { return Ok(()) };
     let is_sound = !odds.log_prior_odds.is_nan() && odds.parameters.iter().all(|number| number.is_finite());
-    require(is_sound, "odds that are none")?;
-    Ok(step)
+    require(is_sound, "invalid odds")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::slice::message::SliceReply;
-    use crate::protocol::codec::{Message, decode, encode};
+    use crate::method::slice::Slice;
+    use crate::method::slice::message::{SliceHead, SliceReply, SliceWord};
+    use crate::protocol::codec::{decode, encode};
     use crate::protocol::message::Stamp;
     use crate::stats::Sums;
 
+    type Message = crate::protocol::codec::Message<Slice>;
+
     const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
+
+    fn all(reply: SliceReply) -> Message {
+        Message::Reply(SliceHead::All, Some(reply))
+    }
 
     fn id(number: u64) -> ComponentId {
         ComponentId { epoch: 1, number }
@@ -151,7 +141,7 @@ mod tests {
 
     fn sides(sums: [Sums; 2], log_probability: f64) -> Message {
         let sides = sums.map(|sums| Stats { count: 3, sums });
-        Message::SliceSides(SliceSides { step: 7, sides, log_probability })
+        Message::Push(SliceWord::Sides(SliceSides { step: 7, sides, log_probability }))
     }
 
     #[test]
@@ -159,16 +149,16 @@ mod tests {
         let split = SliceSettlement::Split { component: id(4), right: id(9) };
         let merge = SliceSettlement::Merge { into: id(4), from: id(5) };
         let messages = [
-            Message::SliceReply(SliceReply::Move(step(MoveTask::Anchors))),
-            Message::SliceReply(SliceReply::Move(step(MoveTask::Divide(odds())))),
-            Message::SliceReply(SliceReply::Move(step(MoveTask::Weigh(odds())))),
-            Message::SliceReply(SliceReply::Settle(split)),
-            Message::SliceReply(SliceReply::Settle(merge)),
+            all(SliceReply::Move(step(MoveTask::Anchors))),
+            all(SliceReply::Move(step(MoveTask::Divide(odds())))),
+            all(SliceReply::Move(step(MoveTask::Weigh(odds())))),
+            all(SliceReply::Settle(split)),
+            all(SliceReply::Settle(merge)),
             sides([Sums::Dense([0.5, 1.0].into()), Sums::Dense([0.0, 0.0].into())], f64::NEG_INFINITY),
             sides([Sums::Counts(vec![(0, 2)]), Sums::Counts(vec![])], -3.5),
         ];
         for message in messages {
-            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+            assert_eq!(decode(&encode(STAMP, &message)).unwrap(), (STAMP, message));
         }
     }
 
@@ -177,19 +167,19 @@ mod tests {
         let with = |change: &dyn Fn(&mut Odds)| {
             let mut odds = odds();
             change(&mut odds);
-            Message::SliceReply(SliceReply::Move(step(MoveTask::Divide(odds))))
+            all(SliceReply::Move(step(MoveTask::Divide(odds))))
         };
         let of_none = SliceMove { components: vec![], ..step(MoveTask::Anchors) };
         let zero = || Sums::Dense([0.0, 0.0].into());
         let messages = [
             with(&|odds| odds.log_prior_odds = f64::NAN),
             with(&|odds| odds.parameters[1] = f64::INFINITY),
-            Message::SliceReply(SliceReply::Move(of_none)),
+            all(SliceReply::Move(of_none)),
             sides([zero(), zero()], f64::NAN),
             sides([zero(), zero()], 0.5),
         ];
         for message in messages {
-            assert!(decode(&encode(STAMP, &message), Some(2)).is_err(), "{message:?}");
+            assert!(decode::<Slice>(&encode(STAMP, &message)).is_err(), "{message:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use super::Slice;
 use super::attempt::{Attempt, AttemptStep, AttemptVerdict, MOST_STEPS, Partition, Terms};
 use super::census::Census;
 use super::ledger::{SliceLedger, tell_all};
-use super::message::{SliceWord, encode_move, encode_settlement};
+use super::message::{SliceReply, SliceWord};
 use super::move_message::{SliceMove, SliceSettlement, SliceSides};
 use crate::consolidate::{ComponentId, ShardId, Weighed};
 use crate::error::Result;
@@ -123,7 +123,7 @@ impl SliceLedger {
     ) -> bool {
         match next {
             AttemptStep::Ask(step) => {
-                tell_all(stamps, &encode_move(&step), round);
+                tell_all(stamps, &SliceReply::Move(step.clone()), round);
                 let moving = self.moving.as_mut().expect("an attempt is made in a cycle");
                 moving.under_way = Some((attempt, step, rng));
                 true
@@ -156,7 +156,7 @@ impl SliceLedger {
             }
             SliceSettlement::Merge { .. } => moving.merges += 1,
         }
-        tell_all(stamps, &encode_settlement(settlement), round);
+        tell_all(stamps, &SliceReply::Settle(settlement), round);
         true
     }
 

@@ -7,12 +7,11 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Slice;
-use super::message::{SliceContribution, SliceDraw, SlicePush, SliceReply, SliceWord};
+use super::message::{SliceContribution, SliceDraw, SliceHead, SlicePush, SliceReply, SliceWord};
 use super::move_message::{SliceMove, SliceSettlement, SliceSides};
 use super::sides::Rows;
 use crate::consolidate::{ComponentId, ShardId};
 use crate::interrupt::Interrupt;
-use crate::protocol::codec::Message;
 use crate::protocol::message::{Joining, Plan, ShownLabels};
 use crate::protocol::{
     Decoded, FinalComponents, Rejection, Response, ShardContext, ShardState, Worker, assigned, by_final_number,
@@ -99,15 +98,15 @@ impl ShardState<Slice> for SliceShard {
         self.push(None, Some(Joining { sum_log_base: self.sampler.sum_log_base(), cycle, alpha }))
     }
 
-    fn take(&mut self, reply: SliceReply) -> Decoded<Response<Slice>> {
-        Ok(match reply {
-            SliceReply::Again { round } => {
-                check_count(round)?;
-                self.round = round.saturating_sub(1);
-                Response::Answer(self.push(None, None))
-            }
+    fn take(&mut self, head: SliceHead, shared: Option<SliceReply>) -> Decoded<Response<Slice>> {
+        if let SliceHead::Again { round } = head {
+            check_count(round)?;
+            self.round = round.saturating_sub(1);
+            return Ok(Response::Answer(self.push(None, None)));
+        }
+        Ok(match shared.ok_or_else(|| Rejection::new("a reply without its shared part"))? {
             SliceReply::Draw(draw) => {
-                let shown = self.plan.shows_labels.then(|| Message::ShownLabels(self.show(draw.cycle)));
+                let shown = self.plan.shows_labels.then(|| self.show(draw.cycle));
                 let moved = self.draw(draw)?;
                 Response::Swept { shown, n_rows: self.shard.n_rows() as u64, push: self.push(Some(moved), None) }
             }
@@ -116,13 +115,13 @@ impl ShardState<Slice> for SliceShard {
                 self.settle(settlement)?;
                 Response::Answer(self.push(None, None))
             }
-            SliceReply::Last(last) => Response::Last(Message::ShownLabels(self.show_last(last)?)),
+            SliceReply::Last(last) => Response::Last(self.show_last(last)?),
         })
     }
 
     /// Where labels are about to be drawn; the steps of a move are none.
-    fn is_border(reply: &SliceReply) -> bool {
-        !matches!(reply, SliceReply::Move(_) | SliceReply::Settle(_))
+    fn is_border(shared: Option<&SliceReply>) -> bool {
+        !matches!(shared, Some(SliceReply::Move(_) | SliceReply::Settle(_)))
     }
 
     fn memory(&self) -> SliceMemory {
@@ -219,7 +218,7 @@ impl SliceShard {
 
     fn show(&self, cycle: u64) -> ShownLabels {
         let labels = self.sampler.labels().to_vec();
-        ShownLabels { cycle, components: self.ids.clone(), labels, assignments: None }
+        ShownLabels { cycle, components: self.ids.clone(), labels, assignments: None, places: None }
     }
 
     /// The labels, and the most probable component of each row under the final statistics.

@@ -214,9 +214,9 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::consolidated::CoordinatorOptions;
     use crate::method::consolidated::{DistributedOptions, Engine};
     use crate::method::{MethodOptions, run};
+    use crate::protocol::CoordinatorOptions;
     use crate::rows::Table;
 
     /// Four clusters of unit width at the corners of a square of three, and the cluster of each row.

@@ -6,16 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::Subc;
-use super::message::{DrawnHalves, HalfPlaces, SubcDraw, SubcPush, SubcReply, encode_reply, encode_shared};
+use super::message::{DrawnHalves, HalfPlaces, SubcDraw, SubcPush, SubcReply};
 use super::moves::{HalvedTotal, SubcMoves, merge, split};
 use crate::consolidate::{ComponentId, MergeRatio, ShardId, fits};
 use crate::error::Result;
 use crate::family::{Conjugate, log_joint};
 use crate::model::Alpha;
 use crate::posterior::alpha::resample_alpha;
+use crate::protocol::codec::{encode_reply, encode_shared};
 use crate::protocol::message::Stamp;
 use crate::protocol::{
-    CycleReport, Decoded, FinalComponents, IdMint, Ledger, PushContext, Round, check_count, check_joining, check_stats,
+    CoordinatorOptions, CycleReport, Decoded, FinalComponents, IdMint, Ledger, PushContext, Round, check_count,
+    check_joining, check_stats,
 };
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
@@ -40,13 +42,13 @@ struct SubcColumn {
 }
 
 impl Ledger<Subc> for SubcLedger {
-    fn new(n_restarts: u32) -> Self {
+    fn new(_options: &CoordinatorOptions, n_restarts: u32) -> Self {
         // above all that the one before can have counted to: rounds name the workers' streams
         let round = u64::from(n_restarts) << 40;
         Self { columns: BTreeMap::new(), fresh: BTreeSet::new(), round, ids: IdMint::new(n_restarts) }
     }
 
-    fn fits(&self, family: &dyn Conjugate) -> bool {
+    fn restore(&mut self, _options: &CoordinatorOptions, family: &dyn Conjugate) -> bool {
         let mut contributions = self.columns.values().flat_map(|column| &column.contributions);
         contributions.all(|(_, halves)| halves.iter().all(|half| fits(half, family)))
     }
@@ -97,12 +99,12 @@ impl Ledger<Subc> for SubcLedger {
         };
         let shared = encode_shared(&reply);
         for stamp in stamps {
-            round.gathering.answer(stamp, encode_reply(stamp, &shared), is_last, round.out);
+            round.gathering.answer(stamp, encode_reply(stamp, &(), Some(&shared)), is_last, round.out);
         }
         Ok(())
     }
 
-    fn lose(&mut self, shard: ShardId) {
+    fn lose(&mut self, shard: ShardId, _round: &mut Round<'_, Subc>) {
         self.columns.remove(&shard);
     }
 

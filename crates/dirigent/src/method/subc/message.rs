@@ -3,35 +3,31 @@
 //!
 //! An answer is the same for all workers and encoded once.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use crate::consolidate::ComponentId;
-use crate::method::slice::message::is_share;
-use crate::protocol::Decoded;
-use crate::protocol::Frame;
-use crate::protocol::codec::is_sparse;
-use crate::protocol::envelope::{FrameKind, broken, frame, open_shared, seal_shared};
-use crate::protocol::message::{Joining, Stamp};
-use crate::protocol::wire::StatsList;
-use crate::protocol::{FinalBody, FinalComponents};
+use crate::method::slice::message::check_drawn;
+use crate::protocol::codec::Content;
+use crate::protocol::message::Joining;
+use crate::protocol::wire::{self, is_sparse};
+use crate::protocol::{Decoded, FinalComponents, require};
 use crate::stats::Stats;
 use crate::sweep::slice::DrawnComponents;
 
 /// All that a worker's rows contribute.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubcPush {
     /// Set by a worker that joins.
     pub joining: Option<Joining>,
     /// Rows that changed their component; `None` if labels were not drawn since the last push.
     pub moved: Option<u64>,
     /// The components with rows, and the statistics of both halves of each.
+    #[serde(with = "wire::named")]
     pub contributions: Vec<(ComponentId, [Stats; 2])>,
 }
 
 /// The coordinator's answer to a push.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SubcReply {
     /// Draw labels from these.
     Draw(SubcDraw),
@@ -48,7 +44,7 @@ pub enum SubcReply {
 pub type HalfPlaces = Vec<(ComponentId, [ComponentId; 2])>;
 
 /// What labels are drawn from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubcDraw {
     /// Names the streams of the workers.
     pub round: u64,
@@ -63,6 +59,7 @@ pub struct SubcDraw {
     /// Their weights and parameters.
     pub components: DrawnComponents,
     /// Their halves; `None` for a new component, whose halves a fair coin begins.
+    #[serde(with = "halves")]
     pub halves: Vec<Option<DrawnHalves>>,
 }
 
@@ -75,138 +72,75 @@ pub struct DrawnHalves {
     pub parameters: [Vec<f64>; 2],
 }
 
-/// A push on the wire.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct PushBody {
-    joining: Option<Joining>,
-    moved: Option<u64>,
-    ids: Vec<ComponentId>,
-    /// Left and right of each.
-    stats: StatsList,
-}
-
-/// What all workers are told, on the wire.
-#[derive(Serialize, Deserialize)]
-enum ReplyBody {
-    Draw(DrawBody),
-    Last(HalfPlaces, FinalBody),
-}
-
-#[derive(Serialize, Deserialize)]
-struct DrawBody {
-    round: u64,
-    cycle: u64,
-    alpha: f64,
-    places: HalfPlaces,
-    ids: Vec<ComponentId>,
-    weights: Vec<f64>,
-    parameters: Vec<f64>,
-    /// Of those with halves that are drawn.
-    log_half_weights: Vec<Option<[f64; 2]>>,
-    /// Left and right of each of those.
-    half_parameters: Vec<f64>,
-}
-
-/// A push as it is sent, and whether it is worth compressing.
-pub(crate) fn pack_push(push: &SubcPush) -> (PushBody, bool) {
-    let halves = || push.contributions.iter().flat_map(|(_, halves)| halves);
-    let body = PushBody {
-        joining: push.joining,
-        moved: push.moved,
-        ids: push.contributions.iter().map(|(id, _)| *id).collect(),
-        stats: StatsList::pack(halves().collect::<Vec<_>>().into_iter()),
-    };
-    (body, halves().any(is_sparse))
-}
-
-pub(crate) fn unpack_push(body: PushBody, stats_len: usize) -> Decoded<SubcPush> {
-    let stats = body.stats.unpack(stats_len).ok_or_else(|| broken("statistics of another family"))?;
-    if body.ids.len().checked_mul(2) != Some(stats.len()) {
-        return Err(broken("as many names as pairs of statistics"));
+impl Content for SubcPush {
+    fn has_counts(&self) -> bool {
+        self.contributions.iter().any(|(_, halves)| halves.iter().any(is_sparse))
     }
-    if !stats.iter().all(|stats| stats.count >= 0) {
-        return Err(broken("fewer rows than none"));
+
+    fn check(&self) -> Decoded<()> {
+        let mut halves = self.contributions.iter().flat_map(|(_, halves)| halves);
+        require(halves.all(|half| half.count >= 0), "a negative number of rows")
     }
-    let mut stats = stats.into_iter();
-    let mut pair = || Some([stats.next()?, stats.next()?]);
-    let contributions = body.ids.into_iter().map_while(|id| Some((id, pair()?))).collect();
-    Ok(SubcPush { joining: body.joining, moved: body.moved, contributions })
 }
 
-/// What all workers are told, encoded once.
-pub fn encode_shared(reply: &SubcReply) -> Arc<[u8]> {
-    match reply {
-        SubcReply::Draw(draw) => {
-            let drawn = || draw.halves.iter().flatten();
-            let body = DrawBody {
-                round: draw.round,
-                cycle: draw.cycle,
-                alpha: draw.alpha,
-                places: draw.places.clone(),
-                ids: draw.ids.clone(),
-                weights: draw.components.weights.clone(),
-                parameters: draw.components.parameters.clone(),
-                log_half_weights: draw.halves.iter().map(|halves| Some(halves.as_ref()?.log_weights)).collect(),
-                half_parameters: drawn().flat_map(|halves| halves.parameters.concat()).collect(),
-            };
-            seal_shared(&ReplyBody::Draw(body), false)
+impl Content for SubcReply {
+    fn has_counts(&self) -> bool {
+        matches!(self, Self::Last { last, .. } if last.has_counts())
+    }
+
+    fn check(&self) -> Decoded<()> {
+        let Self::Draw(draw) = self else { return Ok(()) };
+        require(!draw.ids.is_empty() && draw.halves.len() == draw.ids.len(), "a draw without components")?;
+        check_drawn(&draw.ids, &draw.components)?;
+        let parameters_len = draw.components.parameters.len() / draw.ids.len();
+        let is_sound = |halves: &DrawnHalves| {
+            let of_halves = || halves.parameters.iter();
+            of_halves().all(|half| half.len() == parameters_len && half.iter().all(|number| number.is_finite()))
+                && !halves.log_weights.iter().any(|weight| weight.is_nan() || *weight > 0.0)
+        };
+        let is_sound = parameters_len > 0 && draw.halves.iter().flatten().all(is_sound);
+        require(is_sound, "halves that do not fit their components")
+    }
+}
+
+/// Halves lie on the wire as weights, then all parameters one after another.
+mod halves {
+    use serde::{Deserializer, Serializer};
+
+    use super::*;
+    use crate::protocol::wire::invalid;
+
+    pub(super) fn serialize<S: Serializer>(list: &[Option<DrawnHalves>], serializer: S) -> Result<S::Ok, S::Error> {
+        let weights: Vec<_> = list.iter().map(|halves| Some(halves.as_ref()?.log_weights)).collect();
+        let parameters: Vec<f64> = list.iter().flatten().flat_map(|halves| halves.parameters.concat()).collect();
+        (weights, parameters).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Option<DrawnHalves>>, D::Error> {
+        let (weights, parameters) = <(Vec<Option<[f64; 2]>>, Vec<f64>)>::deserialize(deserializer)?;
+        let n_halves = 2 * weights.iter().flatten().count();
+        let length = parameters.len().checked_div(n_halves).unwrap_or(0);
+        if length * n_halves != parameters.len() || (n_halves > 0 && length == 0) {
+            return Err(invalid("parameters that do not match their halves"));
         }
-        SubcReply::Last { places, last } => {
-            let body = FinalBody::pack(last);
-            let has_counts = body.is_sparse();
-            seal_shared(&ReplyBody::Last(places.clone(), body), has_counts)
-        }
+        let mut parameters = parameters.chunks_exact(length.max(1)).map(<[f64]>::to_vec);
+        let mut pair = || Some([parameters.next()?, parameters.next()?]);
+        let mut drawn = |log_weights| Some(DrawnHalves { log_weights, parameters: pair()? });
+        Ok(weights.into_iter().map(|weights| drawn(weights?)).collect())
     }
-}
-
-/// An answer with what was encoded once.
-pub fn encode_reply(stamp: Stamp, shared: &Arc<[u8]>) -> Frame {
-    Frame { shared: Some(Arc::clone(shared)), ..frame(stamp, FrameKind::SubcReply, &(), false) }
-}
-
-pub(crate) fn decode_reply(shared: Option<&Arc<[u8]>>, stats_len: usize) -> Decoded<SubcReply> {
-    let shared = shared.ok_or_else(|| broken("a reply without its shared part"))?;
-    match open_shared(shared)? {
-        ReplyBody::Draw(body) => unpack_draw(body).map(SubcReply::Draw),
-        ReplyBody::Last(places, body) => Ok(SubcReply::Last { places, last: body.unpack(stats_len)? }),
-    }
-}
-
-fn unpack_draw(body: DrawBody) -> Decoded<SubcDraw> {
-    let n_components = body.ids.len();
-    let n_drawn = body.log_half_weights.iter().flatten().count();
-    let parameters_len = body.parameters.len().checked_div(n_components).unwrap_or(0);
-    let fits = parameters_len > 0
-        && body.weights.len() == n_components
-        && body.log_half_weights.len() == n_components
-        && body.parameters.len() == n_components * parameters_len
-        && body.half_parameters.len() == n_drawn * 2 * parameters_len;
-    let falls = body.weights.is_sorted_by(|a, b| a >= b) && body.weights.iter().all(|weight| is_share(*weight));
-    let are_finite = body.parameters.iter().chain(&body.half_parameters).all(|number| number.is_finite());
-    let are_weights = !body.log_half_weights.iter().flatten().flatten().any(|weight| weight.is_nan() || *weight > 0.0);
-    if !fits || !falls || !are_finite || !are_weights {
-        return Err(broken("weights and parameters that do not fit their components"));
-    }
-    let mut parameters = body.half_parameters.chunks_exact(parameters_len).map(<[f64]>::to_vec);
-    let mut pair = || Some([parameters.next()?, parameters.next()?]);
-    let mut drawn = |log_weights: [f64; 2]| Some(DrawnHalves { log_weights, parameters: pair()? });
-    let halves = body.log_half_weights.into_iter().map(|weights| drawn(weights?)).collect();
-    Ok(SubcDraw {
-        round: body.round,
-        cycle: body.cycle,
-        alpha: body.alpha,
-        places: body.places,
-        ids: body.ids,
-        components: DrawnComponents { weights: body.weights, parameters: body.parameters },
-        halves,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::codec::{Message, decode, encode};
+    use crate::method::subc::Subc;
+    use crate::protocol::codec::{decode, encode};
+    use crate::protocol::message::Stamp;
     use crate::stats::Sums;
+
+    type Message = crate::protocol::codec::Message<Subc>;
 
     const STAMP: Stamp = Stamp { shard: 3, incarnation: 1, sequence: 9 };
 
@@ -237,17 +171,17 @@ mod tests {
         let push = |halves| SubcPush { joining, moved: Some(3), contributions: vec![(id(1), halves)] };
         let last = FinalComponents { cycle: 9, components: vec![(id(7), dense(1, [0.0, 2.0]))] };
         vec![
-            Message::SubcPush(push([dense(3, [0.5, -1e300]), dense(0, [0.0, 0.0])])),
-            Message::SubcPush(push([sparse(2, &[(0, 4), (1, 1)]), sparse(1, &[(1, 1)])])),
-            Message::SubcReply(SubcReply::Draw(draw())),
-            Message::SubcReply(SubcReply::Last { places: vec![(id(4), [id(7), id(7)])], last }),
+            Message::Push(push([dense(3, [0.5, -1e300]), dense(0, [0.0, 0.0])])),
+            Message::Push(push([sparse(2, &[(0, 4), (1, 1)]), sparse(1, &[(1, 1)])])),
+            Message::Reply((), Some(SubcReply::Draw(draw()))),
+            Message::Reply((), Some(SubcReply::Last { places: vec![(id(4), [id(7), id(7)])], last })),
         ]
     }
 
     #[test]
     fn messages_survive_the_wire() {
         for message in messages() {
-            assert_eq!(decode(&encode(STAMP, &message), Some(2)).unwrap(), (STAMP, message));
+            assert_eq!(decode(&encode(STAMP, &message)).unwrap(), (STAMP, message));
         }
     }
 
@@ -256,8 +190,8 @@ mod tests {
         let refuse = |change: &dyn Fn(&mut SubcDraw)| {
             let mut draw = draw();
             change(&mut draw);
-            let frame = encode(STAMP, &Message::SubcReply(SubcReply::Draw(draw.clone())));
-            assert!(decode(&frame, Some(2)).is_err(), "{draw:?}");
+            let frame = encode(STAMP, &Message::Reply((), Some(SubcReply::Draw(draw.clone()))));
+            assert!(decode::<Subc>(&frame).is_err(), "{draw:?}");
         };
         refuse(&|draw| draw.components.weights.reverse());
         refuse(&|draw| draw.components.parameters[2] = f64::INFINITY);

@@ -31,11 +31,11 @@ use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
 use crate::observer::Observer;
-use crate::protocol::codec::Message;
-use crate::protocol::{Coordinator, Method, RoundMethod, Worker, WorkerKind};
+use crate::protocol::{Coordinator, Method, Worker, WorkerKind};
 use crate::rows::Shard;
 
 /// SubC.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Subc;
 
 /// The node that owns the statistics.
@@ -45,30 +45,14 @@ pub type SubcWorker = Worker<Subc>;
 
 impl Method for Subc {
     type Push = SubcPush;
-    type Reply = SubcReply;
+    type Reply = ();
+    type Shared = SubcReply;
     type ShardOptions = ();
     type Shard = SubcShard;
-
-    fn reply(message: Message) -> Option<SubcReply> {
-        if let Message::SubcReply(reply) = message { Some(reply) } else { None }
-    }
-}
-
-impl RoundMethod for Subc {
     type Ledger = SubcLedger;
-
-    fn push(message: Message) -> Option<SubcPush> {
-        if let Message::SubcPush(push) = message { Some(push) } else { None }
-    }
 
     fn is_joining(push: &SubcPush) -> bool {
         push.joining.is_some()
-    }
-}
-
-impl From<SubcPush> for Message {
-    fn from(push: SubcPush) -> Self {
-        Self::SubcPush(push)
     }
 }
 
@@ -80,5 +64,5 @@ pub fn run(
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, RunTotals)> {
-    rounds::run::<Subc>(|_| WorkerKind::Subc, shards, model, options, truth, observer)
+    rounds::run::<Subc>(&|_| WorkerKind::Subc, shards, model, options, truth, observer)
 }

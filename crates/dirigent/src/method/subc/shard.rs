@@ -13,11 +13,10 @@ use crate::family::Family;
 use crate::halves::Half;
 use crate::interrupt::Interrupt;
 use crate::model::with_family;
-use crate::protocol::codec::Message;
 use crate::protocol::message::{Joining, Plan, ShownLabels};
 use crate::protocol::{
-    Decoded, FinalComponents, Response, ShardContext, ShardState, Worker, assigned, by_final_number, check_alpha,
-    check_count, check_last, labels_fit, renamed, require, starting_ids,
+    Decoded, FinalComponents, Rejection, Response, ShardContext, ShardState, Worker, assigned, by_final_number,
+    check_alpha, check_count, check_last, labels_fit, renamed, require, starting_ids,
 };
 use crate::rng::{Role, Stream};
 use crate::rows::Shard;
@@ -101,17 +100,17 @@ impl ShardState<Subc> for SubcShard {
         SubcPush { joining: Some(joining), moved: None, contributions: self.contributions() }
     }
 
-    fn take(&mut self, reply: SubcReply) -> Decoded<Response<Subc>> {
-        Ok(match reply {
+    fn take(&mut self, (): (), shared: Option<SubcReply>) -> Decoded<Response<Subc>> {
+        Ok(match shared.ok_or_else(|| Rejection::new("a reply without its shared part"))? {
             SubcReply::Draw(draw) => {
                 let before = self.take_over(&draw)?;
-                let shown = self.plan.shows_labels.then(|| Message::ShownLabels(self.show(draw.cycle)));
+                let shown = self.plan.shows_labels.then(|| self.show(draw.cycle));
                 let moved = self.draw(draw, &before);
                 let contributions = if moved.is_some() { self.contributions() } else { Vec::new() };
                 let push = SubcPush { joining: None, moved, contributions };
                 Response::Swept { shown, n_rows: self.shard.n_rows() as u64, push }
             }
-            SubcReply::Last { places, last } => Response::Last(Message::ShownLabels(self.show_last(&places, last)?)),
+            SubcReply::Last { places, last } => Response::Last(self.show_last(&places, last)?),
         })
     }
 
@@ -188,7 +187,7 @@ impl SubcShard {
 
     fn show(&self, cycle: u64) -> ShownLabels {
         let labels = self.sampler.labels().to_vec();
-        ShownLabels { cycle, components: self.ids.clone(), labels, assignments: None }
+        ShownLabels { cycle, components: self.ids.clone(), labels, assignments: None, places: None }
     }
 
     /// The labels, and the most probable component of each row under the final statistics.

@@ -27,6 +27,8 @@ use self::full_wide::FullWideSlice;
 use self::gaussian_narrow::GaussianNarrowSlice;
 use self::gaussian_wide::GaussianWideSlice;
 use super::{Kernel, UNASSIGNED, by_columns};
+use serde::{Deserialize, Serialize};
+
 use crate::family::Conjugate;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, with_family};
@@ -35,7 +37,7 @@ use crate::rows::Shard;
 use crate::stats::Stats;
 
 /// Components of which weight and parameters were drawn.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DrawnComponents {
     /// π, falling.
     pub weights: Vec<f64>,

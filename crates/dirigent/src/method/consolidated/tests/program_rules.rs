@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::splits::restless;
+use super::splits::{Message, restless};
 use super::*;
 use crate::consolidate::PieceName;
 use crate::halves::Part;
+use crate::method::consolidated::message::ComponentSnapshot;
 use crate::method::consolidated::message::Push;
-use crate::method::consolidated::message::encode_snapshot;
-use crate::method::consolidated::message::{ComponentSnapshot, encode_reply};
 use crate::method::consolidated::{FirstAlpha, Joins};
-use crate::protocol::codec::{Message, decode};
+use crate::protocol::codec::{decode, encode};
 use crate::protocol::message::Plan;
 
 /// Three workers whose rows change their component all the time.
@@ -36,16 +35,13 @@ fn push_in(bench: &Bench, frame: &Frame) -> Push {
 }
 
 /// An answer whose snapshot says everything, as one that comes back from a checkpoint needs it: what is left out was told before.
-fn in_full(bench: &Bench, reply: &Frame, told: &mut HashMap<ComponentId, ComponentSnapshot>) -> Frame {
-    let stats_len = bench.coordinator.plan().unwrap().model.conjugate().stats_len();
-    let (stamp, Message::Reply(reply, mut snapshot)) = decode(reply, Some(stats_len)).unwrap() else {
-        panic!("a reply")
-    };
+fn in_full(reply: &Frame, told: &mut HashMap<ComponentId, ComponentSnapshot>) -> Frame {
+    let (stamp, Message::Reply(reply, Some(mut snapshot))) = decode(reply).unwrap() else { panic!("a reply") };
     for (id, now) in &mut snapshot.components {
         let now = now.get_or_insert_with(|| told[id].clone());
         told.insert(*id, now.clone());
     }
-    encode_reply(stamp, &reply, &encode_snapshot(&snapshot, None))
+    encode(stamp, &Message::Reply(reply, Some(snapshot)))
 }
 
 /// A worker under the other rule that gets the same answer: its push.
@@ -78,7 +74,7 @@ fn rows_that_join_a_component_new_to_their_worker_arrive_as_a_birth() {
         for _ in 0..60 {
             for shard_id in 0..3 {
                 let reply = bench.take_reply_to(shard_id);
-                let in_full = in_full(&bench, &reply, &mut told[shard_id as usize]);
+                let in_full = in_full(&reply, &mut told[shard_id as usize]);
                 let by_births = push_of_twin(&bench, shard_id, Joins::Births, &in_full);
                 bench.reply_to_worker(shard_id, reply);
                 let by_id = push_in(&bench, &bench.pushes.back().unwrap().1);

@@ -4,8 +4,13 @@ use super::*;
 use crate::consolidate::{PieceName, Pool, Trial};
 use crate::family::Conjugate;
 use crate::halves::{Half, Halves, Part};
+use crate::method::consolidated::Consolidated;
 use crate::method::consolidated::message::{Moved, Push, Reply};
-use crate::protocol::codec::{Message, decode};
+use crate::protocol::codec::decode;
+
+use crate::protocol::codec::Message as AnyMessage;
+
+pub(super) type Message = AnyMessage<Consolidated>;
 
 /// Rows of clusters that overlap, so that rows and components change all the time; the last worker has few.
 pub(super) fn restless(shard_id: ShardId, n_rows: usize) -> ConsolidatedWorker {
@@ -54,8 +59,7 @@ impl Bench {
     }
 
     pub(super) fn decode(&self, frame: &Frame) -> Message {
-        let stats_len = crate::family::Conjugate::stats_len(&self.family());
-        decode(frame, Some(stats_len)).unwrap().1
+        decode(frame).unwrap().1
     }
 
     /// The push of a worker that is under way.
