@@ -2,8 +2,8 @@
 
 usage: every_set.py DATA [RESULTS.csv] [--seeds 0,1] [--command target/release/dirigent] [--limit 300] [--only small,batteries] [--commits]
 
-DATA has small/*.csv (labels in a last column `label` or `category`), batteries/*/*.data.gz, docword.NAME.txt.gz with labels.NAME.txt, and NAME.npy with
-NAME.labels.npy. A set with several reference labellings is scored against each, and the best counts; rows labelled 0 are noise and are left out. `ceiling` is the score once each
+Each line has the components of a fit and its clusters, `k`, `ari`, `nmi` and `clusters`, `clusters_ari`, `clusters_nmi`. DATA has small/*.csv (labels in a last column `label` or `category`), batteries/*/*.data.gz, docword.NAME.txt.gz with labels.NAME.txt, and NAME.npy with
+NAME.labels.npy. A set with several reference labellings is scored against each, and the best counts; rows labelled 0 are noise and are left out. `ceiling` is the ARI once each
 component is sent to its majority class: how pure components are. The largest text, commits, is fitted only if `--commits` is given, after all others, with the first seed. A line that the table has already is not made again.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import runs
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-COLUMNS = ["group", "set", "rows", "columns", "clusters", "seed", "k", "ari", "nmi", "ceiling", "cpu_seconds", "seconds", "cycles"]
+COLUMNS = ["group", "set", "rows", "columns", "classes", "seed", "k", "ari", "nmi", "ceiling", "clusters", "clusters_ari", "clusters_nmi", "cycles", "cpu_seconds"]
 LARGEST = "commits"
 
 
@@ -92,20 +92,35 @@ def features(labels, name):
 
 
 def fit(options, file, arguments, shape, truths, seed):
-    """K, scores, seconds and cycles of one fit."""
+    """Scores, cycles and processor seconds of one fit."""
     with tempfile.TemporaryDirectory() as folder:
-        found = runs.fit(options, file, folder, "--clusters", "components", "--seed", seed, *arguments)
-        labels = np.unique(np.load(f"{folder}/labels.npy"), return_inverse=True)[1]
-    found |= {"rows": shape[0], "columns": shape[1], "k": int(labels.max()) + 1}
+        found = runs.fit(options, file, folder, "--seed", seed, *arguments)
+        return {"rows": shape[0], "columns": shape[1]} | look(Path(folder), truths) | {key: found[key] for key in ("cycles", "cpu_seconds")}
+
+
+def look(run, truths):
+    """How the components and the clusters of a run agree with the reference labellings."""
+    clusters = numbered(run / "labels.npy")
+    # a run without this file has components for clusters
+    file = run / "component_labels.npy"
+    components = numbered(file) if file.exists() else clusters
+    found = {"k": int(components.max()) + 1, "clusters": int(clusters.max()) + 1}
     if not truths:
         return found
-    best = max(truths, key=lambda truth: runs.score(adjusted_rand_score, truth, labels))
-    return found | {
-        "clusters": len(np.unique(best[best > 0])),
-        "ari": round(runs.score(adjusted_rand_score, best, labels), 3),
-        "nmi": round(runs.score(normalized_mutual_info_score, best, labels), 3),
-        "ceiling": round(max(runs.score(adjusted_rand_score, truth, majority(truth, labels)) for truth in truths), 3),
-    }
+    best = max(truths, key=lambda truth: runs.score(adjusted_rand_score, truth, components))
+    found |= {"classes": len(np.unique(best[best > 0])), "ceiling": best_score(adjusted_rand_score, truths, lambda truth: majority(truth, components))}
+    for prefix, labels in (("", components), ("clusters_", clusters)):
+        found[f"{prefix}ari"] = best_score(adjusted_rand_score, truths, lambda _, labels=labels: labels)
+        found[f"{prefix}nmi"] = best_score(normalized_mutual_info_score, truths, lambda _, labels=labels: labels)
+    return found
+
+
+def numbered(file):
+    return np.unique(np.load(file), return_inverse=True)[1]
+
+
+def best_score(measure, truths, labels_for):
+    return round(max(runs.score(measure, truth, labels_for(truth)) for truth in truths), 3)
 
 
 def majority(truth, labels):
@@ -122,7 +137,7 @@ def summarise(lines):
         groups[line["group"]].append(line)
     for group, fits in groups.items():
         scored = [line for line in fits if line.get("ari") not in (None, "")]
-        means = ", ".join(f"{name} {np.mean([float(line[name]) for line in scored]):.3f}" for name in ("ari", "nmi", "ceiling"))
+        means = ", ".join(f"{name} {np.mean([float(line[name]) for line in scored]):.3f}" for name in ("ari", "nmi", "ceiling", "clusters_ari", "clusters_nmi"))
         cpu = [float(line["cpu_seconds"]) for line in fits]
         print(f"{group}, {len(fits)} fits: {means}; processor seconds: median {np.median(cpu):.2f}, most {max(cpu):.1f}")
 
