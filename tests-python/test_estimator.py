@@ -98,20 +98,45 @@ def test_other_kinds_of_arrays_are_converted(heaps):
     np.testing.assert_array_equal(DirichletProcessMixture(random_state=0).fit(read_only).labels_, labels)
 
 
-def test_new_batches_join_what_is_there(heaps):
+def test_batches_are_taken_in_one_after_another(heaps):
     X, truth = heaps
     mixed = np.random.default_rng(0).permutation(len(X))
     X, truth = X[mixed], truth[mixed]
     model = DirichletProcessMixture(random_state=0)
     for part in np.array_split(np.arange(len(X)), 4):
         model.partial_fit(X[part])
-    assert adjusted_rand_score(truth, model.labels_) > 0.98
-    assert model.labels_.shape == (180,)
-    # a heap that was not there before is found
+        assert model.labels_.shape == part.shape
+    assert adjusted_rand_score(truth, model.predict(X)) > 0.98
+    known = set(model.cluster_ids_.tolist())
+    # a heap that was not there before is a cluster with a number of its own
     model.partial_fit(np.random.default_rng(3).normal([60.0, 60.0], 1.0, size=(60, 2)))
     assert model.n_components_ == 4
-    after_fit = DirichletProcessMixture(random_state=0).fit(X[:100]).partial_fit(X[100:])
-    assert adjusted_rand_score(truth, after_fit.labels_) > 0.98
+    [new] = set(model.cluster_ids_.tolist()) - known
+    assert set(model.labels_) == {new}
+    last = model.events_[-1]
+    assert (last["kind"], last["cluster"], last["batch"], last["n_rows"]) == ("born", new, 4, 60)
+
+
+def test_batches_are_forgotten(heaps):
+    X, truth = heaps
+    model = DirichletProcessMixture(random_state=0).fit(X)
+    two = X[truth < 2]
+    for _ in range(2):
+        model.partial_fit(two, forget={"batches": 2})
+    assert model.n_components_ == 2 and [event["kind"] for event in model.events_][-1] == "gone"
+    for wrong in [{"batches": 0}, {"batches": 1.5}, {"half_life": -1}, {"days": 3}, 3]:
+        with pytest.raises(ValueError, match="forget"):
+            model.partial_fit(two, forget=wrong)
+
+
+def test_models_of_parts_are_merged(heaps):
+    X, truth = heaps
+    parts = [DirichletProcessMixture(random_state=0).fit(X[part::3]) for part in range(3)]
+    merged = DirichletProcessMixture.merge(parts)
+    assert merged.n_components_ == 3 and merged.labels_.shape == (0,)
+    assert adjusted_rand_score(truth, merged.predict(X)) > 0.98
+    with pytest.raises(ValueError, match="at least one"):
+        DirichletProcessMixture.merge([])
 
 
 def test_a_fit_can_begin_with_labels(heaps):

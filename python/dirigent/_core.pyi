@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Host", "Model", "Rows", "__version__", "cut", "fit", "run_cli"]
+__all__ = ["Host", "Model", "Rows", "__version__", "cut", "fit", "merge", "run_cli", "update"]
 __version__: str
 
 @final
@@ -31,8 +31,6 @@ class Rows:
         n_columns: int,
         names: Sequence[str] | None = None,
     ) -> Rows: ...
-    @staticmethod
-    def joined(parts: Sequence[Rows]) -> Rows: ...
 
 @final
 class Host:
@@ -75,4 +73,6 @@ def fit(
     on_start: Callable[[str], object] | None = None,
 ) -> BaseException | None: ...
 def cut(folder: Path, n_clusters: str) -> NDArray[np.uint32]: ...
+def update(folder: Path, rows: Rows, out: Path | None = None, forget: tuple[str, float] | None = None) -> None: ...
+def merge(folders: Sequence[Path], out: Path) -> None: ...
 def run_cli(argv: Sequence[str], engines: dict[str, Callable[[], Any]] | None = None) -> int: ...

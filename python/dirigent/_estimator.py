@@ -21,7 +21,7 @@ from . import _core, _looks
 from ._components import covariances_of, means_of
 from ._engine import ENGINES
 from ._input import rows_of
-from ._options import as_parameters, data_options, fit_options
+from ._options import as_parameters, data_options, fit_options, forget_of
 from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
@@ -98,7 +98,11 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     Attributes
     ----------
     labels_ : array of int32
-        Cluster of each row, numbered by falling size.
+        Cluster of each row, numbered by falling size. After `partial_fit`, the numbers of `cluster_ids_`.
+    cluster_ids_ : array of int32
+        Number of each cluster, largest cluster first. It stays with its cluster in `partial_fit` and is never used again.
+    events_ : list of dict
+        Clusters that `partial_fit` saw born, split, merged or gone.
     certainty_ : array of float32
         Probability of that cluster.
     n_clusters_, n_components_ : int
@@ -174,31 +178,66 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         words = None if vocab is None or isinstance(vocab, (str, os.PathLike)) else vocab
         rows = rows_of(self, X, reset=True, family=self._wanted_family(), vocab=words)
         files = {"vocab": vocab if words is None else None, "columns": columns, "exclude": exclude, "label_column": label_column, "header": header}
-        self._fit(rows, [X], start, truth, files)
+        self._fit(rows, start, truth, files)
         return self
 
-    def partial_fit(self, X: Any, y: object = None) -> DirichletProcessMixture:
-        """Add the rows of X to those fitted so far, and continue from the current labels.
+    def partial_fit(self, X: Any, y: object = None, *, forget: dict[str, float] | None = None) -> DirichletProcessMixture:
+        """Add a batch of rows to the model, without the rows of earlier batches.
 
-        New rows start with the labels of `predict`. All rows are fitted again, so they are kept: the arrays themselves, not copies.
+        The first call is a `fit`; its family and prior hold for all batches. `labels_` and `certainty_` are those of the newest batch. Clusters keep their
+        numbers from batch to batch, and `events_` lists those that were born, split, merged or are gone.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table or path
+            Rows with the columns of the first batch. They are not kept.
+        forget : dict, optional
+            `{"batches": B}` counts only the last B batches; older ones leave the model exactly. `{"half_life": H}` halves the weight of a batch every H
+            batches, in whole rows. By default all batches count.
+
+        Returns
+        -------
+        The estimator itself.
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X)
-        if not self._batches:
-            raise ValueError(
-                "the rows fitted so far are not here: a pickle or a saved model does not hold them\n"
-                "hint: call fit with all rows, and with start=labels to begin with"
-            )
-        family = self._wanted_family()
-        new = rows_of(self, X, reset=False, family=family)
-        start = np.concatenate([self.component_labels_, self._predict(new, of_components=True)[0]])
-        batches = [*self._batches, X]
-        rows = _core.Rows.joined([*(rows_of(self, batch, reset=False, family=family) for batch in batches[:-1]), new])
-        self._fit(rows, batches, start, None, {})
+        forgetting = forget_of(forget)
+        rows = rows_of(self, X, reset=False, family="multinomial" if self.family_ == "multinomial" else "dense")
+        folder = RunFolder.temporary() if self.out is None else RunFolder(self._run.path, is_temporary=False)
+        _core.update(self._run.path, rows, folder.path if self.out is None else None, forgetting)
+        self._take(folder)
+        for warning in folder.json("run.json")["warnings"]:
+            warnings.warn(as_parameters(warning), FitWarning, stacklevel=2)
         return self
 
+    @classmethod
+    def merge(cls, models: Sequence[DirichletProcessMixture]) -> DirichletProcessMixture:
+        """Merge models that were fitted to parts of the data, without the data.
+
+        Components that are better as one become one. Columns, words and levels are matched by name, and the prior is that of the model with the most rows. The
+        merged model has no labels: use `predict`.
+
+        Parameters
+        ----------
+        models : list of DirichletProcessMixture
+            Fitted models of the same family. The result has the parameters of the first one.
+
+        Returns
+        -------
+        The merged estimator.
+        """
+        if not models:
+            raise ValueError("models must hold at least one fitted model, got none")
+        for model in models:
+            check_is_fitted(model)
+        folder = RunFolder.temporary()
+        _core.merge([model._run.path for model in models], folder.path)
+        merged = cls(**models[0].get_params(deep=False))
+        merged._take(folder)
+        return merged
+
     def _fit(
-        self, rows: _core.Rows, batches: list[Any], start: ArrayLike | None, truth: ArrayLike | None, files: dict[str, Any]
+        self, rows: _core.Rows, start: ArrayLike | None, truth: ArrayLike | None, files: dict[str, Any]
     ) -> None:
         folder = RunFolder.temporary() if self.out is None else RunFolder(Path(self.out), is_temporary=False)
         parameters = self.get_params(deep=False) | {
@@ -242,7 +281,6 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             if progress is not None:
                 progress.finish()
         self._take(folder)
-        self._batches: list[Any] = batches
         for warning in folder.json("run.json")["warnings"]:
             warnings.warn(as_parameters(warning), FitWarning, stacklevel=3)
         if interruption is not None:
@@ -253,14 +291,17 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         record = folder.json("run.json")
         model = folder.model
         self._run = folder
-        self._batches = []
         self.n_features_in_ = model.n_columns
         if model.names is not None and not all(name.isdigit() for name in model.names):
             self.feature_names_in_ = np.array(model.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         summary = record["summary"]
-        self.labels_ = folder.array("labels.npy")
+        clusters = folder.path / "history.json"
+        self.cluster_ids_ = np.arange(summary["n_clusters"], dtype=np.int32)
+        if clusters.exists():
+            self.cluster_ids_ = np.array(folder.json("history.json")["clusters"]["ids"], dtype=np.int32)
+        self.labels_ = self.cluster_ids_[folder.array("labels.npy")]
         self.certainty_ = folder.array("certainty.npy")
         counts = folder.components()["counts"]
         self.weights_ = counts / counts.sum()
@@ -298,9 +339,10 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         Returns
         -------
-        Array of int32.
+        Array of int32: numbers of `cluster_ids_`.
         """
-        return self._predict(self._rows(X))[0]
+        labels: NDArray[np.int32] = self.cluster_ids_[self._predict(self._rows(X))[0]]
+        return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.
@@ -467,6 +509,12 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return _looks.plot_tree(self, ax, options)
 
     @property
+    def events_(self) -> list[dict[str, Any]]:
+        """Clusters that were born, split, merged or are gone: a dict each with batch, time, kind, cluster, other and n_rows."""
+        run = self._fitted_run("events_")
+        return list(run.json("history.json")["clusters"]["events"]) if (run.path / "history.json").exists() else []
+
+    @property
     def trace_(self) -> Any:
         """One row per cycle: a DataFrame, or a dictionary of arrays if pandas is not installed."""
         trace = self._fitted_run("trace_").trace()
@@ -583,11 +631,6 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        # rows are not part of the model
-        return state | {"_batches": []} if "_batches" in state else state
 
     @property
     def _n_features_out(self) -> int:

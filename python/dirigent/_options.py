@@ -102,3 +102,17 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{value!r} cannot be an option")
+
+
+def forget_of(forget: dict[str, float] | None) -> tuple[str, float] | None:
+    """How `partial_fit` forgets, as the library takes it."""
+    if forget is None:
+        return None
+    if not isinstance(forget, dict) or len(forget) != 1 or set(forget) - {"batches", "half_life"}:
+        raise ValueError(f'forget must be None, {{"batches": B}} or {{"half_life": H}}, got {forget!r}')
+    [(name, number)] = forget.items()
+    is_whole = name == "half_life" or float(number).is_integer()
+    if not is_whole or not number > 0 or number == float("inf"):
+        what = "a whole number of at least 1" if name == "batches" else "a positive number"
+        raise ValueError(f"forget[{name!r}] must be {what}, got {number!r}")
+    return name, float(number)

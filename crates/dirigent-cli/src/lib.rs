@@ -22,6 +22,7 @@ mod shell;
 mod signals;
 mod synth;
 mod terminal;
+mod update;
 mod watch;
 mod words;
 
@@ -69,6 +70,8 @@ fn dispatch(command: &Command, matches: &ArgMatches, engines: &dyn OutsideEngine
         Command::Fit(args) => fit::run(args, matches.subcommand_matches("fit").expect("it was chosen"), engines),
         Command::Predict(args) => predict::run(args),
         Command::Cut(args) => cut::run(args),
+        Command::Update(args) => update::update(args),
+        Command::Merge(args) => update::merge(args),
         Command::Eval(args) => eval::run(args),
         Command::Draws(args) => draws::run(args),
         Command::Synth(args) => synth::run(args),

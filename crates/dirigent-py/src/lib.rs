@@ -10,6 +10,7 @@ mod fit;
 mod host;
 mod model;
 mod rows;
+mod stream;
 
 use pyo3::pymodule;
 
@@ -28,6 +29,8 @@ mod _core {
     use crate::model::Model;
     #[pymodule_export]
     use crate::rows::Rows;
+    #[pymodule_export]
+    use crate::stream::{merge, update};
 
     /// The `dirigent` command with these arguments, the first of which is the program's name, and what makes further engines, by their names. Returns
     /// the exit code.

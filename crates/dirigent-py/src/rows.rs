@@ -92,6 +92,66 @@ impl Rows {
         let table = count_table(indptr, indices, data, n_columns).map_err(|error| exception(error.into()))?;
         Self::of_memory(MemoryRows::Table(Arc::new(Table::Counts(table))), names)
     }
+}
+
+impl Rows {
+    /// The rows of files, as `dirigent fit` takes them.
+    #[staticmethod]
+    fn files(paths: Vec<PathBuf>) -> Self {
+        Self { kind: Kind::Files(paths), names: None }
+    }
+
+    /// The rows of a two-dimensional array of float32 or float64 in C order.
+    #[staticmethod]
+    #[pyo3(signature = (array, names=None))]
+    fn dense(array: &Bound<'_, PyAny>, names: Option<Vec<String>>) -> PyResult<Self> {
+        let table = if let Ok(array) = array.cast::<PyArray2<f64>>() {
+            let (n_columns, cells) = cells(array)?;
+            Table::from_f64(n_columns, cells)
+        } else if let Ok(array) = array.cast::<PyArray2<f32>>() {
+            let (n_columns, cells) = cells(array)?;
+            Table::from_f32(n_columns, cells)
+        } else {
+            return Err(PyTypeError::new_err("expected a two-dimensional array of float32 or float64"));
+        };
+        Self::of_memory(MemoryRows::Table(Arc::new(table)), names)
+    }
+
+    /// The rows of a table, column by column. `kinds` says what numbers are ("date", "duration": days) and which texts are levels ("levels").
+    #[staticmethod]
+    #[pyo3(signature = (columns, names=None, kinds=None))]
+    fn table(columns: Vec<Column<'_>>, names: Option<Vec<String>>, kinds: Option<Vec<String>>) -> PyResult<Self> {
+        let kinds = kinds.unwrap_or_else(|| vec![String::new(); columns.len()]);
+        if kinds.len() != columns.len() {
+            return Err(PyValueError::new_err("there must be one kind for each column"));
+        }
+        let cells = |(column, kind): (Column<'_>, String)| {
+            Ok(match (column, kind.as_str()) {
+                (Column::Numbers(numbers), "date") => MemoryColumn::Dates(numbers.as_slice()?.to_vec()),
+                (Column::Numbers(numbers), "duration") => MemoryColumn::Durations(numbers.as_slice()?.to_vec()),
+                (Column::Numbers(numbers), _) => MemoryColumn::Numbers(numbers.as_slice()?.to_vec()),
+                (Column::Text(texts), "levels") => MemoryColumn::Levels(texts),
+                (Column::Text(texts), _) => MemoryColumn::Text(texts),
+            })
+        };
+        let columns = columns.into_iter().zip(kinds).map(cells).collect::<PyResult<Vec<_>>>()?;
+        Self::of_memory(MemoryRows::Columns(columns.into()), names)
+    }
+
+    /// The rows of a CSR matrix of counts, its indices sorted, its data whole numbers from 1.
+    #[staticmethod]
+    #[pyo3(signature = (indptr, indices, data, n_columns, names=None))]
+    fn counts(
+        indptr: PyReadonlyArray1<'_, i64>,
+        indices: PyReadonlyArray1<'_, i64>,
+        data: PyReadonlyArray1<'_, f64>,
+        n_columns: usize,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Self> {
+        let (indptr, indices, data) = (indptr.as_slice()?, indices.as_slice()?, data.as_slice()?);
+        let table = count_table(indptr, indices, data, n_columns).map_err(|error| exception(error.into()))?;
+        Self::of_memory(MemoryRows::Table(Arc::new(Table::Counts(table))), names)
+    }
 
     /// Several sets of rows, laid end to end. The columns are called as in the first.
     #[staticmethod]

@@ -50,6 +50,7 @@ mod rows;
 mod run_dir;
 mod special;
 mod stats;
+mod stream;
 mod survey;
 mod sweep;
 mod trace;
@@ -80,6 +81,7 @@ pub use rng::Stream;
 pub use rows::Row;
 pub use run_dir::{Point, PosteriorRecord, Summary};
 pub use stats::{Stats, Sums};
+pub use stream::{ClusterEvent, EventKind, Forget};
 pub use sweep::{Kernel, Prediction};
 pub use trace::CycleInfo;
 pub use transform::TransformOptions;
@@ -94,6 +96,6 @@ pub mod internals {
 
     modules! {
         checkpoint consolidate engine error family fit halves interrupt io method metrics model posterior protocol rng rows run_dir special
-        stats survey sweep trace transform tree
+        stats stream survey sweep trace transform tree
     }
 }

@@ -12,6 +12,7 @@ mod reproduce;
 mod shell;
 mod storage;
 mod synth;
+mod update;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::storage::StorageArgs;
 pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
+pub(crate) use self::update::{MergeArgs, ResultArgs, UpdateArgs};
 
 use crate::console::{Console, Talk};
 
@@ -107,6 +109,8 @@ pub(crate) enum Command {
     Fit(Box<FitArgs>),
     Predict(PredictArgs),
     Cut(CutArgs),
+    Update(UpdateArgs),
+    Merge(MergeArgs),
     Eval(EvalArgs),
     Draws(DrawsArgs),
     Synth(SynthArgs),

@@ -144,11 +144,15 @@ impl Data {
 
     /// The rows with the columns of a fitted model, as it wants them.
     pub(super) fn for_model(&self, fitted: &FittedModel) -> Result<DataSet> {
-        let set = match &self.memory {
-            Some((rows, names)) => fitted.columns.of_memory(rows, names.as_deref())?.0,
-            None => fitted.columns.open_with(&self.options.paths, &self.options.storage())?.0,
-        };
-        fitted.prepare(set)
+        fitted.prepare(self.as_fitted(fitted)?.0)
+    }
+
+    /// The rows as they were read, with the columns of a fitted model, and what there is to say of them.
+    pub(super) fn as_fitted(&self, fitted: &FittedModel) -> Result<(DataSet, Vec<String>)> {
+        match &self.memory {
+            Some((rows, names)) => fitted.columns.of_memory(rows, names.as_deref()),
+            None => fitted.columns.open_with(&self.options.paths, &self.options.storage()),
+        }
     }
 
     /// The same rows in another form.

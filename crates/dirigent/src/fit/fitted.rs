@@ -15,7 +15,7 @@ use crate::model::{Choice, Model};
 use crate::posterior::draws::Partitions;
 use crate::posterior::predictive::Predictor;
 use crate::rows::Row;
-use crate::run_dir::{FILES, FittedModel, PosteriorRecord, RowSample, RunDir, Summary, check_folder, write_json};
+use crate::run_dir::{FILES, FittedModel, Past, PosteriorRecord, RowSample, RunDir, Summary, check_folder, write_json};
 use crate::stats::Stats;
 use crate::sweep::{Kernel, Prediction};
 use crate::trace::CycleInfo;
@@ -58,6 +58,8 @@ pub struct Fitted {
     /// `run.json` as it was when the run began.
     pub(super) record: Value,
     pub(super) path: Option<PathBuf>,
+    /// The batches, if the fit was updated.
+    pub(super) past: Option<Past>,
 }
 
 impl Fitted {
@@ -89,6 +91,12 @@ impl Fitted {
     /// The distribution of the rows, with every prior resolved.
     pub fn model(&self) -> &Model {
         &self.model.model
+    }
+
+    /// The columns that were fitted, as they are read.
+    #[doc(hidden)]
+    pub fn columns(&self) -> &crate::io::FittedColumns {
+        &self.model.columns
     }
 
     /// The concentration of the Dirichlet process.
@@ -219,6 +227,8 @@ impl Fitted {
         let is_counts = matches!(model.model, Model::Multinomial(_));
         let tree = read_tree(path, model.components.len())?;
         let options: FitOptions = serde_json::from_value(part("options")).map_err(unreadable)?;
+        let cut = clusters_of(&tree, options.clusters()).0;
+        let past = Past::read(&model.model, model.components.len(), cut.n_clusters(), path)?;
         Ok(Self {
             certainty,
             kernel: Kernel::best(),
@@ -229,11 +239,12 @@ impl Fitted {
             warnings: serde_json::from_value(part("warnings")).map_err(unreadable)?,
             trace: Vec::new(),
             component_labels: components.exists().then(|| read_numbers(&components)).transpose()?,
-            cut: clusters_of(&tree, options.clusters()).0,
+            cut,
             tree,
             draws: draws.exists().then(|| read_draws(&draws)).transpose()?,
             sample: RowSample::read(path, &model.columns, is_counts)?,
             path: Some(path.to_path_buf()),
+            past,
             labels,
             model,
             record,
@@ -258,6 +269,10 @@ impl Fitted {
         run_dir.write_tree(&self.tree, self.component_labels.as_deref())?;
         run_dir.write_labels(&self.labels, &self.certainty)?;
         self.sample.iter().try_for_each(|sample| run_dir.write_sample(sample))?;
+        if let Some(past) = &self.past {
+            past.write(&self.model.model, path)?;
+            self.write_clusters(path)?;
+        }
         let mut record = self.record.clone();
         let json = |value: Result<Value, _>| value.expect("our own types become JSON");
         record["status"] = "finished".into();

@@ -9,6 +9,7 @@
 //! | `prepare` | rows transformed, model chosen, method set up (`lower`) |
 //! | `run` | chains, point partition, run folder (`recorder`, `keeper`, `point`) |
 //! | `stored` | a run folder to resume from |
+//! | `update`, `merge` | further batches of rows, and models that were fitted apart |
 //! | `fitted` | labels, prediction, saving and loading |
 
 pub(crate) mod auto_or;
@@ -18,6 +19,7 @@ mod fitted;
 mod json;
 mod keeper;
 mod lower;
+mod merge;
 pub mod options;
 mod outside;
 mod point;
@@ -28,6 +30,7 @@ mod setting_values;
 mod settings;
 mod stored;
 mod units;
+mod update;
 
 pub use data::Data;
 pub use fitted::Fitted;

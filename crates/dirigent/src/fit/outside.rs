@@ -146,6 +146,7 @@ fn row_sources(input: &Input, n_workers: usize) -> Vec<RowSource> {
         columns: DataRecord::of(data, input.data.selection()).fitted_columns(),
         is_counts: input.rows.is_counts(),
         transform: input.transform.as_ref().map(|(transform, _)| transform.clone()),
+        has_missing: data.has_missing(),
     };
     parts.map(|part| RowSource::Files(Box::new(all.part(part)))).collect()
 }

@@ -315,6 +315,7 @@ fn fill(
         sample: Some(sample),
         record: serde_json::to_value(record).expect("our own types become JSON"),
         path: run_dir.map(|run_dir| run_dir.path().to_path_buf()),
+        past: None,
     })
 }
 

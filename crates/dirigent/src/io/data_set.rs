@@ -117,6 +117,11 @@ impl DataSet {
         self.numbered_from_zero
     }
 
+    /// Whether any cell is missing.
+    pub fn has_missing(&self) -> bool {
+        self.missing.iter().any(|n_cells| *n_cells > 0)
+    }
+
     /// How many cells of each column are missing (NaN in the rows). Nothing for sparse counts, of which none can be.
     pub fn missing(&self) -> Vec<u64> {
         self.missing.clone()
@@ -167,7 +172,12 @@ impl DataSet {
             let hint = format!("leave it out with `exclude` {name}, or read it as labels with `label_column` {name}");
             return Err(self.in_file(0, problem).at_column(name).hint(hint).into());
         }
-        let first = if self.missing.iter().all(|n_cells| *n_cells == 0) { None } else { self.first_missing() };
+        self.check_whole(what)
+    }
+
+    /// Rejects missing cells, for the sake of `what`.
+    pub(crate) fn check_whole(&self, what: &str) -> Result<()> {
+        let first = if self.has_missing() { self.first_missing() } else { None };
         let Some((table_ix, row_ix, column_ix)) = first else { return Ok(()) };
         let name = self.column_text(column_ix);
         let cells = source::counted(self.missing.iter().sum::<u64>() as usize, "cell");

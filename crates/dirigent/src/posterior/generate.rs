@@ -31,14 +31,15 @@ pub fn generate(fitted: &FittedModel, n_rows: usize, seed: u64) -> Result<Genera
         let component = rng.categorical(&log_sizes);
         labels.push(component as u32);
         rows.push(
-            with_family!(&fitted.model, family => one(family, &fitted.model, &fitted.components[component], &mut rng)),
+            with_family!(&fitted.model, family => row_of(family, &fitted.model, &fitted.components[component], &mut rng)),
         );
     }
     let rows = table_of_rows(fitted.model.n_columns(), &rows);
     Ok(Generated { rows: transform.map(|transform| transform.undo(&rows)).unwrap_or(rows), labels })
 }
 
-fn one<F: Family>(family: &F, model: &Model, stats: &Stats, rng: &mut Stream) -> OwnedRow {
+/// A row that a component would make.
+pub(crate) fn row_of<F: Family>(family: &F, model: &Model, stats: &Stats, rng: &mut Stream) -> OwnedRow {
     let params = family.sample_params(stats, rng);
     let counts = [mean_length(model, stats)];
     let like = CountRow { words: &[0], counts: &counts };

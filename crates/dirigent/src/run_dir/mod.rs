@@ -4,12 +4,14 @@
 //! start with `"status": "running"`, so a run that was killed can be told from one that ended.
 
 mod csr;
+mod history_file;
 mod model_file;
 mod npy;
 #[cfg_attr(not(feature = "files"), path = "npz_off.rs")]
 mod npz;
 mod pending;
 mod record;
+mod replace;
 mod sample;
 mod tree_file;
 
@@ -20,9 +22,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+pub(crate) use self::history_file::Past;
 pub use self::model_file::FittedModel;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
 pub use self::record::{DataRecord, Point, PosteriorRecord, RunRecord, SelectionRecord, Status, Summary};
+pub(crate) use self::replace::{begin_update, finish_update, staged};
 pub use self::sample::RowSample;
 // public for the command only
 #[doc(hidden)]
@@ -34,7 +38,7 @@ use crate::trace::TraceWriter;
 use crate::tree::Tree;
 
 /// The files of a run folder.
-pub const FILES: [&str; 16] = [
+pub const FILES: [&str; 20] = [
     "run.json",
     "trace.csv",
     "labels.npy",
@@ -51,6 +55,11 @@ pub const FILES: [&str; 16] = [
     // rows by cluster and known class, where classes are known
     "classes.csv",
     "report.html",
+    // of runs that were updated
+    "history.json",
+    "history.npz",
+    "events.csv",
+    "clusters.csv",
     // names that people gave to clusters, for the report
     "names.csv",
     // of the Python package: the parameters of the estimator that was saved here

@@ -101,10 +101,7 @@ impl FittedModel {
         file.array("counts", &[k], self.components.iter().map(|stats| stats.count))?;
         let weight = |stats: &Stats| stats.count as f64 / (n_rows as f64 + self.alpha);
         file.array("weights", &[k], self.components.iter().map(weight))?;
-        match &self.model {
-            Model::Multinomial(family) => write_counts(&mut file, family, &self.components)?,
-            _ => write_dense(&mut file, self.model.conjugate().stats_len(), &self.components)?,
-        }
+        write_sums(&mut file, &self.model, &self.components)?;
         let family = self.model.described();
         for NamedArray { name, shape, numbers } in family.constants().into_iter().chain(family.arrays(&self.components))
         {
@@ -129,6 +126,7 @@ impl FittedModel {
 
     /// Reads both files of a run folder.
     pub fn read(folder: &Path) -> Result<Self> {
+        super::finish_update(folder)?;
         let path = folder.join(MODEL);
         let Record { model, alpha, n_rows, n_components, columns, transform, .. } = read_record(&path)?;
         let wrong = |problem: String| Err(damaged(&path, problem));
@@ -177,10 +175,7 @@ impl FittedModel {
                 return Err(file.wrong(name, format!("is not that of {MODEL}: the two are of different runs")));
             }
         }
-        let sums = match &model {
-            Model::Multinomial(family) => read_counts(&mut file, family, counts.len())?,
-            _ => read_dense(&mut file, counts.len(), model.conjugate().stats_len())?,
-        };
+        let sums = read_sums(&mut file, &model, counts.len())?;
         let components = counts.into_iter().zip(sums).map(|(count, sums)| Stats { count, sums }).collect();
         Ok(Self { model, alpha, columns, transform, components })
     }
@@ -224,6 +219,22 @@ fn problem_of_levels(model: &Model, columns: &FittedColumns) -> Option<String> {
 fn damaged(path: &Path, problem: impl Into<String>) -> Error {
     let problem = format!("cannot be read as a model: {}", problem.into());
     InputError::in_file(path, problem).hint("the file is damaged or was changed: fit the model again").into()
+}
+
+/// Writes the sums of sets of rows.
+pub(super) fn write_sums(file: &mut NpzWriter, model: &Model, sets: &[Stats]) -> Result<()> {
+    match model {
+        Model::Multinomial(family) => write_counts(file, family, sets),
+        _ => write_dense(file, model.conjugate().stats_len(), sets),
+    }
+}
+
+/// Reads the sums of so many sets of rows.
+pub(super) fn read_sums(file: &mut NpzReader, model: &Model, n_sets: usize) -> Result<Vec<Sums>> {
+    match model {
+        Model::Multinomial(family) => read_counts(file, family, n_sets),
+        _ => read_dense(file, n_sets, model.conjugate().stats_len()),
+    }
 }
 
 fn write_dense(file: &mut NpzWriter, stats_len: usize, components: &[Stats]) -> Result<()> {

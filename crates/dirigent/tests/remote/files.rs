@@ -44,7 +44,7 @@ fn sources(paths: &[PathBuf]) -> Vec<RowSource> {
         numbered_from_zero: false,
     };
     let files = data.files().iter().map(|file| (file.path.clone(), file.n_rows)).collect();
-    let all = FileRows { files, rows: 0..ROWS, columns, is_counts: false, transform: None };
+    let all = FileRows { files, rows: 0..ROWS, columns, is_counts: false, transform: None, has_missing: false };
     (0..WORKERS).map(|worker| RowSource::Files(Box::new(all.part(worker_rows(worker, WORKERS, ROWS))))).collect()
 }
 

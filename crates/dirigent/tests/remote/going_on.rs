@@ -3,6 +3,7 @@
 use dirigent::internals::method::MethodOptions;
 use dirigent::internals::method::cgs::Draws;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
+use dirigent::internals::metrics;
 use dirigent::internals::rows::Shard;
 use dirigent::internals::survey::Survey;
 use dirigent::{DrawsFrom, Model, Schedule};
@@ -36,7 +37,9 @@ fn a_run_goes_on_with_another_number_of_workers() {
             let (outcome, _) = fit(&options, &mut again);
             let what = format!("{schedule:?}, {n_workers} workers");
             assert_eq!((outcome.k, outcome.cycles, outcome.labels.len()), (expected.k, 12, ROWS), "{what}");
-            assert_eq!(outcome.labels, expected.labels, "{what}: six clusters that nobody could mistake");
+            // six clusters of equal size that no method could mistake; which of them comes first is by chance under an asynchronous schedule
+            let agreement = metrics::compare(&outcome.labels, &expected.labels);
+            assert!(agreement.ari == 1.0, "{what}: {agreement:?}");
             // it goes on where it was: no worker seats its rows anew
             let at_border = log.log_joints[3];
             assert!(again.log_joints.iter().all(|it| (it - at_border).abs() < 1e-2 * at_border.abs()), "{what}");

@@ -41,6 +41,8 @@ pub struct FileRows {
     pub is_counts: bool,
     /// What is done to them.
     pub transform: Option<Transform>,
+    /// Whether cells were missing when the run was planned.
+    pub has_missing: bool,
 }
 
 impl RowSource {
@@ -88,6 +90,9 @@ impl FileRows {
                 let hint = "every host must see the same files";
                 return Err(InputError::in_file(path, problem).hint(hint).into());
             }
+        }
+        if !self.has_missing {
+            data.check_whole("the run, which was planned without missing cells,")?;
         }
         let data = self.convert(data)?;
         let data = self.transform.as_ref().map_or_else(|| data.clone(), |transform| data.transformed(transform));

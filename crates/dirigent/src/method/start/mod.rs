@@ -18,7 +18,7 @@ use crate::family::ColumnsKind;
 use crate::interrupt::Interrupt;
 use crate::model::{Covariance, Model, ModelOptions, WidthSearch, choose};
 use crate::observer::Observer;
-use crate::rng::{Role, Seed};
+use crate::rng::{Role, Seed, Stream};
 use crate::rows::Shard;
 use crate::stats::Stats;
 use crate::survey::{CellSummary, Survey};
@@ -47,6 +47,18 @@ const BLOCK: usize = 4096;
 pub struct Start {
     /// Their statistics.
     pub components: Vec<Stats>,
+}
+
+/// Small cells of rows that lie close together: the cell of each row.
+pub(crate) fn cells_of(
+    rows: &Shard,
+    model: &Model,
+    n_cells: usize,
+    n_threads: usize,
+    interrupt: &Interrupt,
+    rng: &mut Stream,
+) -> Vec<u32> {
+    Points::of(std::slice::from_ref(rows), model, n_threads).cells(n_cells, n_threads, interrupt, rng)
 }
 
 /// What a search for a start works with.
