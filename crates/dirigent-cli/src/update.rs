@@ -37,9 +37,8 @@ impl Observer for Watcher {
 pub(crate) fn update(args: &UpdateArgs) -> Result<()> {
     let console = args.output.console();
     let before = Fitted::load(&args.run)?;
-    let options = args.data_options();
-    say_what_is_fetched(&options.paths, console);
-    let read = before.columns().open_with(&options.paths, &options.storage())?;
+    say_what_is_fetched(&args.data, console);
+    let read = before.columns().open_with(&args.data, &args.storage.storage())?;
     let updated = before.update_with(read, None, args.forget, &mut Watcher(signals::watch()))?;
     let out = args.output.out.as_deref();
     match out {

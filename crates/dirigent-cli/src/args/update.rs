@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use dirigent::{DataOptions, Forget};
+use dirigent::Forget;
 
 use super::StorageArgs;
 use crate::console::{Console, Talk};
@@ -66,19 +66,5 @@ pub(crate) struct ResultArgs {
 impl ResultArgs {
     pub(crate) fn console(&self) -> Console {
         Console { talk: if self.quiet { Talk::Quiet } else { Talk::Normal } }
-    }
-}
-
-impl UpdateArgs {
-    /// Where the rows are.
-    pub(crate) fn data_options(&self) -> DataOptions {
-        let storage = self.storage.storage();
-        DataOptions {
-            paths: self.data.clone(),
-            cache_dir: storage.cache_dir,
-            spill: storage.spill,
-            memory: storage.memory,
-            ..DataOptions::default()
-        }
     }
 }

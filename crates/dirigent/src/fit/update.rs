@@ -212,11 +212,16 @@ impl Past {
         let components = &fitted.model.components;
         let component_ids: Vec<u64> = (0..components.len() as u64).collect();
         let clusters = clusters(&fitted.cut, &component_ids, &BTreeMap::new());
-        Self { history: History::begin(&component_ids, components), lineage: Lineage::begin(clusters, time), component_ids }
+        Self {
+            history: History::begin(&component_ids, components),
+            lineage: Lineage::begin(clusters, time),
+            component_ids,
+        }
     }
 }
 
 /// Seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "events say when they happened, and nothing else depends on it")]
 pub(super) fn now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
@@ -229,12 +234,7 @@ pub(super) fn by_size(totals: BTreeMap<u64, Stats>) -> (Vec<u64>, Vec<Stats>) {
 }
 
 /// The tree of components whose rows are gone: their overlap is that of rows that they would make.
-pub(super) fn tree_without_rows(
-    fitted: &FittedModel,
-    kernel: Kernel,
-    n_threads: usize,
-    mut rng: Stream,
-) -> Tree {
+pub(super) fn tree_without_rows(fitted: &FittedModel, kernel: Kernel, n_threads: usize, mut rng: Stream) -> Tree {
     let rows = Shard::of_table(generated_rows(&fitted.model, &fitted.components, &mut rng));
     Tree::build(&fitted.model, &fitted.components, &[rows], kernel, n_threads)
 }
@@ -242,10 +242,13 @@ pub(super) fn tree_without_rows(
 /// Numbers from 0 in the place of numbers of components.
 fn numbered(components: &[u64]) -> Vec<u32> {
     let mut numbers: BTreeMap<u64, u32> = BTreeMap::new();
-    components.iter().map(|component| {
-        let next = numbers.len() as u32;
-        *numbers.entry(*component).or_insert(next)
-    }).collect()
+    components
+        .iter()
+        .map(|component| {
+            let next = numbers.len() as u32;
+            *numbers.entry(*component).or_insert(next)
+        })
+        .collect()
 }
 
 /// The clusters of a cut, for their lineage. `from` has the rows of each component by former component.

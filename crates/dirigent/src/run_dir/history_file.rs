@@ -130,11 +130,8 @@ impl Past {
             weight: batch.weight,
             pieces: pieces.by_ref().take(batch.n_pieces).collect(),
         });
-        let history = History {
-            batches: batches.collect(),
-            n_batches: record.n_batches,
-            next_component: record.next_component,
-        };
+        let history =
+            History { batches: batches.collect(), n_batches: record.n_batches, next_component: record.next_component };
         history.check(model.conjugate()).map_err(|error| damaged(&path, &error.to_string()))?;
         let mut ids = record.component_ids.clone();
         ids.sort_unstable();

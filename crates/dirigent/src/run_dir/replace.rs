@@ -72,7 +72,8 @@ mod tests {
         for n_moved in 0..3 {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path();
-            for (name, text) in [("run.json", "old"), ("draws.npy", "old"), ("trace.csv", "old"), ("mine.txt", "mine")] {
+            for (name, text) in [("run.json", "old"), ("draws.npy", "old"), ("trace.csv", "old"), ("mine.txt", "mine")]
+            {
                 fs::write(run.join(name), text).unwrap();
             }
             let staged = staged(run).unwrap();

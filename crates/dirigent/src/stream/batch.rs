@@ -157,7 +157,8 @@ impl<'a> Sweeps<'a> {
             PieceKey::whole(PAST + 1 + worker_ix as ShardId, PieceName::Birth(first_birth + ix as u64))
         };
         let places: Vec<(usize, usize)> = births.iter().map(|&(worker, slot, _)| (worker, slot)).collect();
-        let births = births.into_iter().enumerate().map(|(ix, (worker, _, stats))| (key_of(ix, worker), stats)).collect();
+        let births =
+            births.into_iter().enumerate().map(|(ix, (worker, _, stats))| (key_of(ix, worker), stats)).collect();
         absorb_near(&mut self.pool, births, family, self.alpha, rng);
         self.pool.settle(family);
         for (ix, (worker_ix, slot)) in places.into_iter().enumerate() {

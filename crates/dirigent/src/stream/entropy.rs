@@ -119,7 +119,8 @@ mod tests {
     fn parts_of_one_cluster_are_merged_and_clusters_that_overlap_are_not() {
         // seeded: no false alarm
         for seed in 0..20 {
-            for (n_a, n_b) in [(300, 300), (10_000, 10_000), (1_000_000, 1_000_000), (10_000, 500), (2_000_000, 90_000)] {
+            for (n_a, n_b) in [(300, 300), (10_000, 10_000), (1_000_000, 1_000_000), (10_000, 500), (2_000_000, 90_000)]
+            {
                 let by_chance = libm::sqrt(1.0 / n_a as f64 + 1.0 / n_b as f64);
                 let same = log_ratio(n_a, n_b, by_chance, seed);
                 assert!(same > 0.0, "{n_a} and {n_b} rows of one cluster: {same}");

@@ -93,7 +93,9 @@ impl PieceBatch {
     /// The pieces as they count, in a family.
     pub(crate) fn weighted(&self, family: &dyn Conjugate) -> impl Iterator<Item = (u64, Stats)> + '_ {
         let has_counts = family.has_counts();
-        self.pieces.iter().filter_map(move |piece| Some((piece.component, weighted(&piece.stats, self.weight, has_counts)?)))
+        self.pieces
+            .iter()
+            .filter_map(move |piece| Some((piece.component, weighted(&piece.stats, self.weight, has_counts)?)))
     }
 
     /// Moves every piece to the component that has it now.
@@ -107,7 +109,8 @@ impl PieceBatch {
 
     /// Adds the batches that follow.
     fn absorb(&mut self, next: Self, family: &dyn Conjugate) {
-        let mut sums: BTreeMap<u64, Stats> = next.pieces.into_iter().map(|piece| (piece.component, piece.stats)).collect();
+        let mut sums: BTreeMap<u64, Stats> =
+            next.pieces.into_iter().map(|piece| (piece.component, piece.stats)).collect();
         // the older batch counts as the newer one does from now on
         let weight = self.weight / next.weight;
         for piece in &self.pieces {
@@ -172,7 +175,8 @@ impl History {
             Some(Forget::HalfLife(half_life)) => {
                 let factor = libm::exp2(-1.0 / half_life);
                 self.batches.iter_mut().for_each(|batch| batch.weight *= factor);
-                let is_left = |batch: &PieceBatch| batch.pieces.iter().any(|p| p.stats.count as f64 * batch.weight >= 0.5);
+                let is_left =
+                    |batch: &PieceBatch| batch.pieces.iter().any(|p| p.stats.count as f64 * batch.weight >= 0.5);
                 self.batches.retain(is_left);
             }
         }

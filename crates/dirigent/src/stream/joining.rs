@@ -136,8 +136,7 @@ fn check_alike(base: &FittedModel, other: &FittedModel) -> std::result::Result<(
         }
         (Some(_), Some(_)) => {}
         _ if base.model.n_columns() != other.model.n_columns() => {
-            let problem =
-                format!("has {} columns, another one {}", other.model.n_columns(), base.model.n_columns());
+            let problem = format!("has {} columns, another one {}", other.model.n_columns(), base.model.n_columns());
             return Err(InputError::new(problem).hint("fit all parts to the same columns"));
         }
         _ => {}

@@ -181,7 +181,8 @@ mod tests {
     fn clusters_keep_their_numbers_whatever_their_labels() {
         let mut lineage = begun();
         assert_eq!((lineage.ids.as_slice(), lineage.events.len()), (&[0, 1, 2][..], 3));
-        let same = vec![cluster(&[2], &[(2, 50)], 70), cluster(&[0, 1], &[(0, 60), (1, 30)], 0), cluster(&[3], &[(3, 20)], 0)];
+        let same =
+            vec![cluster(&[2], &[(2, 50)], 70), cluster(&[0, 1], &[(0, 60), (1, 30)], 0), cluster(&[3], &[(3, 20)], 0)];
         lineage.update(same, 1, 0.0);
         assert_eq!((lineage.ids.as_slice(), kinds(&lineage)), (&[1, 0, 2][..], vec![]));
     }

@@ -26,9 +26,8 @@ pub(crate) fn settle(
     let family = model.conjugate();
     let mut pool = Pool::new(0);
     pool.keep_clear_of(id_of(history.next_component.max(1) - 1));
-    let key_of = |batch_ix: usize, component: u64| {
-        PieceKey::whole(batch_ix as ShardId, PieceName::Component(id_of(component)))
-    };
+    let key_of =
+        |batch_ix: usize, component: u64| PieceKey::whole(batch_ix as ShardId, PieceName::Component(id_of(component)));
     for (batch_ix, batch) in history.batches.iter().enumerate() {
         for (component, stats) in batch.weighted(family) {
             pool.enter(key_of(batch_ix, component), Some(stats), id_of(component));
@@ -74,6 +73,19 @@ fn id_of(number: u64) -> ComponentId {
     ComponentId { epoch: 0, number }
 }
 
+/// The cut between two batches whose sides go together worst: log ρ of the sides, the pieces before it, and the sides. Pieces are in the order of their batches.
+fn best_cut(ratio: &MergeRatio<'_>, pieces: &[(PieceKey, Stats)], total: &Stats) -> Option<(f64, usize, [Weighed; 2])> {
+    let mut early = ratio.family.empty_contribution();
+    let sides_of = |(n_early, (_, stats)): (usize, &(PieceKey, Stats))| {
+        early.add(stats);
+        let mut late = total.clone();
+        late.subtract(&early);
+        let sides = [&early, &late].map(|stats| Weighed::new(ratio.family, stats.clone()));
+        (ratio.log(&sides[0], &sides[1]), n_early, sides)
+    };
+    (1..pieces.len()).zip(pieces).map(sides_of).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
 /// Splits components between two batches, where that is better by more than [`LEAST_GAIN`]. Returns the parts.
 fn split_in_time(
     pool: &mut Pool,
@@ -91,21 +103,11 @@ fn split_in_time(
     }
     let mut parts = Vec::new();
     for (id, pieces) in pieces.into_iter().filter(|(_, pieces)| pieces.len() > 1) {
-        // pieces are in the order of their batches
         let total = pool.total(id).expect("it has rows").stats.clone();
-        let (mut early, mut best): (Option<Stats>, Option<(f64, usize, [Weighed; 2])>) = (None, None);
-        for (n_early, (_, stats)) in (1..pieces.len()).zip(&pieces) {
-            let sum = early.map_or_else(|| stats.clone(), |sum| sum.union(stats));
-            let mut late = total.clone();
-            late.subtract(&sum);
-            let sides = [&sum, &late].map(|stats| Weighed::new(ratio.family, stats.clone()));
-            let log_ratio = ratio.log(&sides[0], &sides[1]);
-            if best.as_ref().is_none_or(|(least, ..)| log_ratio < *least) {
-                best = Some((log_ratio, n_early, sides));
-            }
-            early = Some(sum);
+        let Some((log_ratio, n_early, sides)) = best_cut(&ratio, &pieces, &total) else { continue };
+        if log_ratio >= -LEAST_GAIN {
+            continue;
         }
-        let Some((log_ratio, n_early, sides)) = best.filter(|(log_ratio, ..)| *log_ratio < -LEAST_GAIN) else { continue };
         let [early, late] = sides.map(|side| side.stats);
         let ids = [ComponentId { epoch: 0, number: 0 }, ComponentId { epoch: 0, number: 1 }];
         let entropy = label_entropy(model, &[(ids[0], early), (ids[1], late)], kernel, rng);
