@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::consolidate::{ComponentId, LabelEntropy};
 use crate::family::{OwnedRow, table_of_rows};
 use crate::method::consolidated::message::Overlap;
-use crate::model::{Model, with_family};
-use crate::posterior::generate::row_of;
+use crate::model::Model;
+use crate::posterior::generate::rows_of;
 use crate::rng::Stream;
 use crate::rows::{Shard, Table};
 use crate::stats::Stats;
@@ -16,24 +16,24 @@ use crate::sweep::{Kernel, sampler};
 const FEWEST_ROWS: usize = 16;
 const MOST_ROWS: usize = 256;
 const ALL_ROWS: usize = 32_768;
+/// Rows of the smallest components for a tree.
+const FEWEST_OF_A_TREE: usize = 4;
 /// A row says nothing of a component that is this much less probable than its own, in nats.
 const NEGLIGIBLE: f64 = -12.0;
 /// Components of which nothing is said beyond this: L in nats, as a sweep has it.
 const LEAST_OVERLAP: f64 = -0.5;
 
-/// Rows that each component would make, the same number of each.
+/// Rows that the components would make, in proportion to their sizes, though some of each.
 pub(crate) fn generated_rows(model: &Model, components: &[Stats], rng: &mut Stream) -> Table {
-    let n_rows = rows_per_component(components.len());
-    let of_all: Vec<OwnedRow> = components.iter().flat_map(|stats| rows_of(model, stats, n_rows, rng)).collect();
+    let n_rows: i64 = components.iter().map(|stats| stats.count).sum();
+    let share = |stats: &Stats| (ALL_ROWS as f64 * stats.count as f64 / n_rows as f64).round() as usize;
+    let of_all: Vec<OwnedRow> =
+        components.iter().flat_map(|stats| rows_of(model, stats, share(stats).max(FEWEST_OF_A_TREE), rng)).collect();
     table_of_rows(model.n_columns(), &of_all)
 }
 
 fn rows_per_component(n_components: usize) -> usize {
     (ALL_ROWS / n_components.max(1)).clamp(FEWEST_ROWS, MOST_ROWS)
-}
-
-fn rows_of(model: &Model, stats: &Stats, n_rows: usize, rng: &mut Stream) -> Vec<OwnedRow> {
-    (0..n_rows).map(|_| with_family!(model, family => row_of(family, model, stats, rng))).collect()
 }
 
 /// What the rows of one component say of another one.
@@ -52,6 +52,9 @@ pub(crate) fn label_entropy(
     kernel: Kernel,
     rng: &mut Stream,
 ) -> LabelEntropy {
+    if components.is_empty() {
+        return LabelEntropy::default();
+    }
     let n_made = rows_per_component(components.len());
     let stats: Vec<Stats> = components.iter().map(|(_, stats)| stats.clone()).collect();
     let ids: Vec<ComponentId> = components.iter().map(|(id, _)| *id).collect();
