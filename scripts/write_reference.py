@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 WRITTEN = "<!-- written by scripts/write_reference.py; edit the source -->\n"
-COMMANDS = ["fit", "predict", "cut", "eval", "draws", "report", "info", "synth", "reproduce", "demo", "help", "completions", "man"]
+COMMANDS = ["fit", "predict", "cut", "update", "merge", "eval", "draws", "report", "info", "synth", "reproduce", "demo", "help", "completions", "man"]
 ESTIMATOR = ROOT / "python" / "dirigent" / "_estimator.py"
 CONSTRUCTOR = ROOT / "python" / "dirigent" / "_parameters.py"
 # the fields of a model depend on its family; the others are written as one value
