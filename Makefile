@@ -18,6 +18,9 @@ help:
 	@echo "make compare       Dirigent and scikit-learn, HDBSCAN and others, on generated sets and those of DATA=FOLDER (hours; continues where it was)"
 	@echo "make book          the guide and the documentation as a book, in the target folder (mdBook), checked in a browser"
 	@echo "make audit         advisories, licences and sources of all dependencies (cargo-deny)"
+	@echo "make wheels        what pip installs, into dist/: TARGETS=..., or all that are built on this system (docs/dev/releasing.md)"
+	@echo "make binaries      the command with completions and manual pages, into dist/: TARGETS=..., likewise"
+	@echo "make installed     installs the wheel of dist/ where there is no Rust, and tries it"
 	@echo "make measure       how long files and functions are: median, 90 %, longest"
 	@echo "make demo          make data, fit them, print a summary"
 
@@ -69,7 +72,7 @@ test-long:
 	cargo check --locked --release -p dirigent --no-default-features --target-dir target/no-default-features
 	PROPTEST_CASES=$(CASES) cargo test --locked --release --workspace
 	cargo test --locked --release --workspace -- --ignored
-	cargo test --locked --release --workspace --features dirigent-cli/object-store -- remote objects_of_a_store
+	cargo test --locked --release -p dirigent-cli --no-default-features -- an_address_needs
 	scripts/test_python tools && TESTS=long scripts/test_python
 	scripts/test_python notebooks
 
@@ -96,10 +99,64 @@ book:
 audit:
 	@scripts/with "cargo deny --version" "cargo install cargo-deny --locked" cargo deny --workspace check
 
+# the tools come from the Python package index; rustup adds the targets
+ship-tools:
+	@$(PYTHON) scripts/ship.py tools
+
+wheels: ship-tools
+	@$(PYTHON) scripts/ship.py wheels $(TARGETS)
+
+binaries: ship-tools
+	@$(PYTHON) scripts/ship.py binaries $(TARGETS)
+
+sdist: ship-tools
+	@$(PYTHON) scripts/ship.py sdist
+
+# of what is in dist/
+packages: ship-tools
+	@$(PYTHON) scripts/check_shipped.py packages
+
+installed:
+	@$(PYTHON) scripts/check_shipped.py installed $(BINARY)
+
+reproducible: ship-tools
+	@$(PYTHON) scripts/check_shipped.py same $(TARGETS)
+
+# before a release, and after a change of a format that has not been released
+formats:
+	cargo build --locked --release
+	@$(PYTHON) scripts/keep_formats.py
+
+release-check:
+	@$(PYTHON) scripts/check_shipped.py release
+
+release-notes:
+	@$(PYTHON) scripts/check_shipped.py notes
+
+publish-crates:
+	@$(PYTHON) scripts/check_shipped.py publish
+
+workflows:
+	@scripts/with "node --version && npm --version || actionlint -version" "install actionlint, or Node with npm" $(PYTHON) scripts/check_workflows.py
+
+# the systems that are not built here; their C code is compiled by zig, and nothing is linked
+PORTABLE := x86_64-pc-windows-gnu aarch64-apple-darwin
+portable: ship-tools
+	@PATH="$${CARGO_TARGET_DIR:-target}/ship-tools/bin:$$PATH"; export PATH; for target in $(PORTABLE); do \
+		scripts/with "rustup target add $$target" "rustup target add $$target" \
+			cargo-zigbuild check --locked --release --package dirigent --package dirigent-cli --target $$target || exit 1; \
+	done
+
+oldest-rust:
+	@scripts/with "rustup toolchain install $(OLDEST) --profile minimal" "install Rust $(OLDEST) by rustup" \
+		cargo +$(OLDEST) check --locked --release --workspace --all-targets
+OLDEST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
 measure:
 	@$(PYTHON) scripts/measure_code.py
 
 demo:
 	cargo run --locked --release -- demo
 
-.PHONY: help test tools format lint rust python readme licences browser text test-long fuzz soak bench bench-counts compare book audit measure demo
+.PHONY: help test tools format lint rust python readme licences browser text test-long fuzz soak bench bench-counts compare book audit measure demo \
+	ship-tools wheels binaries sdist packages installed reproducible formats release-check release-notes publish-crates workflows portable oldest-rust

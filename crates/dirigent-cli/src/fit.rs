@@ -110,7 +110,7 @@ pub(crate) fn open(options: &DataOptions, console: Console) -> Result<Data> {
     Ok(data)
 }
 
-/// What comes over a network may take its time. A build that reads files only rejects addresses, and says nothing before.
+/// What comes over a network may take its time. A build without the feature rejects addresses, and says nothing before.
 pub(crate) fn say_what_is_fetched(paths: &[PathBuf], console: Console) {
     if !cfg!(feature = "object-store") {
         return;

@@ -23,6 +23,7 @@ mod signals;
 mod synth;
 mod terminal;
 mod update;
+mod version;
 mod watch;
 mod words;
 

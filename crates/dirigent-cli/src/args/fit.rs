@@ -28,8 +28,7 @@ Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: inter
 pub(crate) struct FitArgs {
     /// Files (.csv, .tsv, .parquet, .npy, .npz, .svm, .mtx, docword*.txt), a folder or a pattern
     ///
-    /// Text files may end in .gz. Several files are one table, in the given order. Builds with the feature object-store also read s3://, gs://, az://
-    /// and https:// addresses.
+    /// Text files may end in .gz. Several files are one table, in the given order. Addresses of objects: s3://, gs://, az:// and https://.
     #[arg(required_unless_present = "resume", value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]

@@ -36,6 +36,7 @@ pub(crate) use self::synth::{SetArg, SizesArg, SynthArgs};
 pub(crate) use self::update::{MergeArgs, ResultArgs, UpdateArgs};
 
 use crate::console::{Console, Talk};
+use crate::version;
 
 /// Clusters rows without being told the number of clusters: Dirichlet-process mixture models.
 #[derive(Debug, Parser)]
@@ -82,13 +83,13 @@ const SHORT_HELP: [&str; 16] = [
 ];
 
 impl Cli {
-    /// The command line that is parsed: `fit -h` is short.
+    /// The command line that is parsed: `fit -h` is short, `--version` is long. The manual page has neither, so it is the same on all machines.
     pub(crate) fn program() -> clap::Command {
         let shown = |arg: clap::Arg| match SHORT_HELP.contains(&arg.get_id().as_str()) {
             true => arg,
             false => arg.hide_short_help(true),
         };
-        Self::command().mut_subcommand("fit", |fit| fit.mut_args(shown))
+        Self::command().long_version(version::long()).mut_subcommand("fit", |fit| fit.mut_args(shown))
     }
 
     /// With what was typed, where it goes into a record. The program is called by its name, wherever it lies.

@@ -22,7 +22,7 @@ pub(crate) struct PredictArgs {
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
     /// Data: .npy, .csv, .tsv, .parquet, .npz, .svm, .mtx or docword*.txt, text also as .gz; several files, a folder or a pattern ('part-*.csv')
-    /// are one set, in the given order; in builds with the feature object-store also at s3://, gs://, az:// and https:// addresses
+    /// are one set, in the given order; also at s3://, gs://, az:// and https:// addresses
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Whether the first line of a .csv or .tsv is a header: auto, yes or no [default: as in the fit]

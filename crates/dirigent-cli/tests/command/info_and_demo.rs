@@ -105,7 +105,13 @@ fn help_and_version_go_to_stdout() {
     for part in ["Model:", "Data:", "Method:", "Run:", "Output:", "counted from 0", "--label-column"] {
         assert!(help.contains(part), "no {part:?} in\n{help}");
     }
-    assert!(place.ok("--version").stdout.starts_with("dirigent "));
+    let version = concat!("dirigent ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(place.ok("-V").stdout, version);
+    let build = place.ok("--version").stdout;
+    assert!(build.starts_with(version));
+    for line in ["\ncommit: ", "\nkernel: ", "\nfeatures: parquet", "\ntarget: "] {
+        assert!(build.contains(line), "no {line:?} in\n{build}");
+    }
     assert_eq!(place.run("").code, Some(2));
     place.refused("fti x.npy", &["fti"]);
 }

@@ -21,3 +21,4 @@ mod run_folder;
 mod shell;
 mod synth;
 mod transform;
+mod written_by;

@@ -152,10 +152,11 @@ impl Folder {
         Some(self.read().ok()?.checkpoint?.saved.place())
     }
 
-    /// The newest checkpoint that is whole.
+    /// The newest checkpoint that is whole. One of another format is rejected, not passed over: the run would begin again and overwrite it.
     pub fn read(&self) -> Result<Found> {
         let mut found = Found { checkpoint: None, passed_over: Vec::new() };
         for number in numbers(&self.path)?.into_iter().rev() {
+            Self::check_format(&self.manifest(number))?;
             match self.read_one(number) {
                 Ok(checkpoint) => {
                     found.checkpoint = Some(checkpoint);
@@ -167,16 +168,26 @@ impl Folder {
         Ok(found)
     }
 
+    /// Rejects a manifest that says that it has another format. One that says nothing is damaged.
+    fn check_format(manifest: &Path) -> Result<()> {
+        let text = fs::read(manifest).unwrap_or_default();
+        let said: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        match said["format"].as_u64() {
+            Some(format) if format != u64::from(FORMAT) => {
+                let problem = format!("found format {format} of the checkpoint, expected {FORMAT}");
+                let version = said["version"].as_str().unwrap_or("unknown");
+                let hint = format!("resume it with the version that wrote it ({version})");
+                Err(InputError::in_file(manifest, problem).hint(hint).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn read_one(&self, number: u64) -> Result<Checkpoint> {
         let path = self.manifest(number);
         let text = fs::read(&path).map_err(|source| Error::io("cannot read", &path, source))?;
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|error| damaged(&path, format!("is no manifest: {error}")))?;
-        if manifest.format != FORMAT {
-            let problem = format!("was written in format {}, expected {FORMAT}", manifest.format);
-            let hint = format!("resume it with version {} of this software", manifest.version);
-            return Err(InputError::in_file(&path, problem).hint(hint).into());
-        }
         let Some((run, workers)) = manifest.parts.split_first() else { return Err(damaged(&path, "has no parts")) };
         let (mut saved, files): (Saved, Files) = decode(&self.path.join(&run.file), &self.read_part(run)?)?;
         let workers: Vec<Vec<u8>> = workers.iter().map(|part| self.read_part(part)).collect::<Result<_>>()?;

@@ -15,7 +15,9 @@ use crate::model::{Choice, Model};
 use crate::posterior::draws::Partitions;
 use crate::posterior::predictive::Predictor;
 use crate::rows::Row;
-use crate::run_dir::{FILES, FittedModel, Past, PosteriorRecord, RowSample, RunDir, Summary, check_folder, write_json};
+use crate::run_dir::{
+    FILES, FittedModel, Past, PosteriorRecord, RowSample, RunDir, Summary, check_folder, check_format, write_json,
+};
 use crate::stats::Stats;
 use crate::sweep::{Kernel, Prediction};
 use crate::trace::CycleInfo;
@@ -217,6 +219,7 @@ impl Fitted {
         let path = path.as_ref();
         let model = FittedModel::read(path)?;
         let record: Value = read_json(&path.join("run.json"))?;
+        check_format(&record, &path.join("run.json"))?;
         let part = |name: &str| record.get(name).cloned().unwrap_or_default();
         let unreadable = |error: serde_json::Error| {
             InputError::in_file(path.join("run.json"), error.to_string()).hint("name the folder of a finished run")

@@ -13,7 +13,7 @@ use crate::method::{MethodOptions as MethodSetup, after, bytes_a_row};
 use crate::model::{Choice, FamilyName, Model, ModelOptions};
 use crate::observer::Observer;
 use crate::rows::Shard;
-use crate::run_dir::{DataRecord, RunRecord, Status};
+use crate::run_dir::{DataRecord, RUN_FORMAT, RunRecord, Status};
 use crate::sweep::Kernel;
 use crate::transform::{Transform, TransformRecord};
 
@@ -137,6 +137,7 @@ impl<'a> Prepared<'a> {
             None => (described.name(), None),
         };
         RunRecord {
+            format: RUN_FORMAT,
             status: Status::Running,
             error: None,
             command: Vec::new(),

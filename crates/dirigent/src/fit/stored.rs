@@ -10,7 +10,7 @@ use crate::checkpoint::folder::{Checkpoint, Folder};
 use crate::error::{Error, InputError, Result};
 use crate::io::is_address;
 use crate::model::Model;
-use crate::run_dir::DataRecord;
+use crate::run_dir::{DataRecord, check_format};
 
 /// Options that may differ when a run is resumed: where the data is, where and how fast it runs, how long, and what its labels are.
 const MAY_CHANGE: [&str; 14] = [
@@ -270,5 +270,7 @@ fn read_record(run: &Path) -> Result<Value> {
         InputError::in_file(&path, format!("cannot be read, so the run cannot be resumed: {error}")).hint(hint)
     };
     let text = fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
-    Ok(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)
+    let record = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+    check_format(&record, &path)?;
+    Ok(record)
 }

@@ -26,6 +26,7 @@ pub(crate) use self::history_file::Past;
 pub use self::model_file::FittedModel;
 pub use self::npy::{NpyNumber, NpyWriter, write_labels};
 pub use self::record::{DataRecord, Point, PosteriorRecord, RunRecord, SelectionRecord, Status, Summary};
+pub(crate) use self::record::{FORMAT as RUN_FORMAT, check_format};
 pub(crate) use self::replace::{begin_update, finish_update, staged};
 pub use self::sample::RowSample;
 // public for the command only

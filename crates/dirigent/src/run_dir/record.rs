@@ -1,9 +1,11 @@
 //! What `run.json` holds.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{InputError, Result};
 use crate::fit::{DataOptions, FitOptions};
 use crate::io::{CellFormat, DataFile, DataSet, FittedColumns, Header, LeftOut, Selection};
 use crate::method::chains::Diagnostics;
@@ -13,9 +15,27 @@ use crate::posterior::horizon::StoppedBecause;
 use crate::sweep::Kernel;
 use crate::transform::TransformRecord;
 
+/// What this version writes, and the newest format that it reads. A checkpoint is read with the record beside it.
+pub(crate) const FORMAT: u64 = 1;
+
+/// Rejects the record of a run that a newer version wrote. Without a number it is an older one.
+pub(crate) fn check_format(record: &serde_json::Value, path: &Path) -> Result<()> {
+    match record["format"].as_u64() {
+        Some(found) if found > FORMAT => {
+            let problem = format!("found format {found} of the record, expected at most {FORMAT}");
+            let version = record["version"].as_str().unwrap_or("unknown");
+            let hint = format!("use the version that wrote it ({version}), or a newer one");
+            Err(InputError::in_file(path, problem).hint(hint).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `run.json`: what was asked, what was used, what came out.
 #[derive(Debug, Serialize)]
 pub struct RunRecord<'a> {
+    /// Number of the format of this file.
+    pub format: u64,
     /// State of the run.
     pub status: Status,
     /// Reason of a failure.
