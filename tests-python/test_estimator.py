@@ -131,7 +131,7 @@ def test_batches_are_forgotten(heaps):
 
 def test_models_of_parts_are_merged(heaps):
     X, truth = heaps
-    parts = [DirichletProcessMixture(random_state=0).fit(X[part::3]) for part in range(3)]
+    parts = [DirichletProcessMixture(covariance_type="full", random_state=0).fit(X[part::3]) for part in range(3)]
     merged = DirichletProcessMixture.merge(parts)
     assert merged.n_components_ == 3 and merged.labels_.shape == (0,)
     assert adjusted_rand_score(truth, merged.predict(X)) > 0.98

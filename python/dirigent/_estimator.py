@@ -341,8 +341,9 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         -------
         Array of int32: numbers of `cluster_ids_`.
         """
-        labels: NDArray[np.int32] = self.cluster_ids_[self._predict(self._rows(X))[0]]
-        return labels
+        labels = self._predict(self._rows(X))[0]
+        ids: NDArray[np.int32] = self.cluster_ids_[labels]
+        return ids
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.
