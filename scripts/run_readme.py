@@ -9,7 +9,7 @@ and memory are not compared; a line `...` stands for any lines.
 
 usage: run_readme.py [--write] [--clean TRANSCRIPT] [PAGE…]
     --write             puts the real output into the pages
-    --clean TRANSCRIPT  README.md alone, as a newcomer would: `pip install .` into a new environment, nothing else on PATH; writes what happened
+    --clean TRANSCRIPT  README.md alone, up to its section for developers: installed into a new environment, no other on PATH; writes what happened
 """
 
 import argparse
@@ -144,14 +144,17 @@ def newcomer(transcript):
         venv.create(fresh, with_pip=True)
         keep = [folder for folder in os.environ["PATH"].split(os.pathsep) if "target" not in folder]
         environment = environment_with([f"{fresh}/bin", *keep], fresh)
-        for session in sessions(blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))):
+        blocks = blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))
+        # what follows for developers compiles once more
+        for session in sessions([block for block in blocks if block.kind != "sh clone" or "pip install" in block.code]):
             start = time.monotonic()
             run(session, f"README.md:{session[0].line}", ROOT if session[0].kind == "sh clone" else scratch, environment)
             for block in session:
                 lines += [*(f"$ {line}" for line in block.code.splitlines()), *block.output.splitlines()[-30:]]
             lines += [f"[{time.monotonic() - start:.0f} s]", ""]
     lines.append(f"all of it: {time.monotonic() - began:.0f} s, of which building from source is the first block")
-    Path(transcript).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = "\n".join(lines).replace(str(ROOT), ".").replace(str(Path.home()), "~")
+    Path(transcript).write_text(text + "\n", encoding="utf-8")
 
 
 def main():
