@@ -14,9 +14,13 @@ const SMALL: f64 = 0.1;
 const OVERLAPPING: f64 = 0.01;
 /// Components hardly overlap if it takes this temperature to make them.
 const SEPARATE: f64 = 3.0;
+/// With many columns it takes at least this temperature per column. Log-densities of neighbours differ
+/// by more with each column, so pieces of one cluster look as far apart as clusters do in two columns.
+const SEPARATE_A_COLUMN: f64 = 0.5;
 
 /// The tops of the chosen clusters.
-pub(super) fn tops(tree: &Tree) -> Vec<usize> {
+pub(super) fn tops(tree: &Tree, n_columns: usize) -> Vec<usize> {
+    let separate = SEPARATE.max(SEPARATE_A_COLUMN * n_columns as f64);
     let min_rows = SMALL * tree.n_rows() as f64 / tree.n_components() as f64;
     let is_split = |sides: [usize; 2]| tree.size(sides[1]) as f64 >= min_rows;
     let n_nodes = tree.root() + 1;
@@ -27,7 +31,7 @@ pub(super) fn tops(tree: &Tree) -> Vec<usize> {
     let excess = |ends: &[f64], node: usize, birth: f64| tree.size(node) as f64 * birth - ends[node];
     let is_chosen = |ends: &[f64], parts_at: &[usize], below: &[f64], node: usize, birth: f64| {
         let last = parts_at[node];
-        let overlaps = || tree.temperature() < SEPARATE && tree.overlap(last) >= OVERLAPPING;
+        let overlaps = || tree.temperature() < separate && tree.overlap(last) >= OVERLAPPING;
         tree.sides(last).is_none() || (overlaps() && excess(ends, node, birth) >= below[last])
     };
     for node in 0..n_nodes {

@@ -67,10 +67,10 @@ impl Tree {
     fn of_overlap(model: &Model, components: &[Stats], overlap: &Overlap) -> Self {
         let merges = agglomerate(&overlap.tempered, &mut MergeLosses::new(model.conjugate(), components));
         let sizes = components.iter().map(|stats| u64::try_from(stats.count).expect("components have rows")).collect();
-        Self::of_merges(&merges, sizes, overlap)
+        Self::of_merges(&merges, sizes, overlap, model.conjugate().n_columns())
     }
 
-    fn of_merges(merges: &[Merge], sizes: Vec<u64>, overlap: &Overlap) -> Self {
+    fn of_merges(merges: &[Merge], sizes: Vec<u64>, overlap: &Overlap, n_columns: usize) -> Self {
         let n_components = sizes.len();
         let mut n_leaves = vec![1; n_components];
         for Merge { clusters: [a, b], .. } in merges {
@@ -112,7 +112,7 @@ impl Tree {
             nodes: Nodes::default(),
         };
         tree.grow();
-        tree.layer = tree.cut_at(&layer::tops(&tree)).clusters().to_vec();
+        tree.layer = tree.cut_at(&layer::tops(&tree, n_columns)).clusters().to_vec();
         tree
     }
 

@@ -9,7 +9,7 @@ fn tree_of(points: &[f64], weights: &[f64], reach: f64) -> Tree {
     let sums = sums_on_a_line(points, weights, reach);
     let merges = agglomerate(&sums, &mut OnALine::new(points));
     let sizes = weights.iter().map(|weight| 1 + *weight as u64).collect();
-    Tree::of_merges(&merges, sizes, &Overlap::new(1.0, sums, None))
+    Tree::of_merges(&merges, sizes, &Overlap::new(1.0, sums, None), 2)
 }
 
 fn trees() -> impl Strategy<Value = Tree> {
