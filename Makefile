@@ -43,6 +43,7 @@ lint:
 
 rust:
 	cargo test --locked --release --workspace
+	cargo run --locked --release -p dirigent --example quickstart
 
 # the wheel, its tests, mypy and stubtest
 python:

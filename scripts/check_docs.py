@@ -77,7 +77,7 @@ def problems_of_code_map(text):
     """Files and folders that ARCHITECTURE.md names and that are not there."""
     paths = set(files())
     paths |= {f"{folder}/" for name in paths for folder in map(str, Path(name).parents)}
-    n_in_tables = 0
+    n_named = 0
     for section in re.split(r"^(?=##+ )", text, flags=re.MULTILINE):
         heading = section.partition("\n")[0]
         roots = re.findall(r"`([^`]+)`", heading) if heading.startswith("###") else []
@@ -90,12 +90,12 @@ def problems_of_code_map(text):
                 continue
             folder = folder if line.startswith("|") else None
             cell, rest = line.split("|", 2)[1:] if folder else ("", line)
-            n_in_tables += len(NAME.findall(cell))
+            n_named += len(NAME.findall(line))
             missing += missing_in_cell(NAME.findall(cell), folder, paths)
             missing += [name for name in NAME.findall(rest) if not is_end_of_path(name, paths, within)]
         yield from (f"ARCHITECTURE.md: {heading.strip('# ')}: {name}: there is no such file" for name in missing)
-    if n_in_tables < 100:
-        yield "ARCHITECTURE.md: hardly a file is left in the code map: have its tables changed?"
+    if n_named < 100:
+        yield "ARCHITECTURE.md: the code map names hardly any file: has its form changed?"
 
 
 def folder_of_table(line, roots):

@@ -1,16 +1,20 @@
 //! Small symmetric matrices: Cholesky factors, their inverses, products and rank-one changes.
 //!
-//! A triangle is packed: the lower one, row after row, so that entry (i, j) with j ≤ i is at i(i+1)/2 + j and every row lies together.
+//! A triangle is packed: the lower one, row after row, so that entry (i, j) with j ≤ i is at
+//! i(i+1)/2 + j and every row lies together.
 //!
-//! Matrices here are positive definite on paper, but rounding may say otherwise (columns that depend on one another, constant columns).
-//! So a pivot is at least [`SMALLEST_PIVOT`] of its diagonal entry, and no entry of a factor is larger than the root of its row's diagonal entry,
-//! which on paper it never is. Thus every factor is finite and its diagonal positive, whatever the matrix was rounded to.
+//! Matrices here are positive definite on paper, but rounding may say otherwise (columns that
+//! depend on one another, constant columns). So a pivot is at least [`SMALLEST_PIVOT`] of its
+//! diagonal entry, and no entry of a factor is larger than the root of its row's diagonal entry,
+//! which on paper it never is. Thus every factor is finite and its diagonal positive, whatever the
+//! matrix was rounded to.
 
 use std::ops::Range;
 
 use crate::special::dot;
 
-/// The smallest pivot, as a share of the diagonal entry: some thousand times what rounding leaves of it.
+/// The smallest pivot, as a share of the diagonal entry: some thousand times what rounding leaves
+/// of it.
 const SMALLEST_PIVOT: f64 = 1e-12;
 
 /// The length of a packed triangle.
@@ -139,11 +143,13 @@ pub(crate) fn multiply_triangles(left: &[f64], right: &[f64], n: usize, product:
     }
 }
 
-/// Changes W = L⁻¹ of A to that of A + sign·c·ddᵀ, where `whitened` is √c·Wd; the ratio of the determinants is returned. `partial` is room for a
-/// row. A ratio near 0 (only where something is taken out) tells that little is left of the precision.
+/// Changes W = L⁻¹ of A to that of A + sign·c·ddᵀ, where `whitened` is √c·Wd; the ratio of the
+/// determinants is returned. `partial` is room for a row. A ratio near 0 (only where something is
+/// taken out) shows that little is left of the precision.
 ///
-/// With v = √c·Wd, the new matrix is L(I + sign·vvᵀ)Lᵀ. The inverse factor of the middle is known in closed form: with ρ_i = 1 + sign·Σ_{j≤i} v_j²,
-/// row i of the new W is √(ρ_{i−1}/ρ_i)·(W_i − sign·v_i/ρ_{i−1}·Σ_{j<i} v_jW_j). In exact arithmetic all ρ are positive.
+/// With v = √c·Wd, the new matrix is L(I + sign·vvᵀ)Lᵀ. The inverse factor of the middle is known
+/// in closed form: with ρ_i = 1 + sign·Σ_{j≤i} v_j², row i of the new W is √(ρ_{i−1}/ρ_i)·(W_i −
+/// sign·v_i/ρ_{i−1}·Σ_{j<i} v_jW_j). In exact arithmetic all ρ are positive.
 #[inline(always)]
 pub(crate) fn change_inverse(inverse: &mut [f64], whitened: &[f64], sign: f64, partial: &mut [f64]) -> f64 {
     let mut ratio = 1.0f64;

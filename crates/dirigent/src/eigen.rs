@@ -1,7 +1,8 @@
-//! Eigenvalues and eigenvectors of a symmetric matrix: Householder reflections to three diagonals, then implicitly shifted QR steps.
+//! Eigenvalues and eigenvectors of a symmetric matrix: Householder reflections to three diagonals,
+//! then implicitly shifted QR steps.
 //!
-//! One thread and one fixed order, so the same matrix gives the same bits everywhere. Eigenvectors are kept as rows, which makes every
-//! inner loop one over neighbours.
+//! One thread and one fixed order, so the same matrix gives the same bits everywhere. Eigenvectors
+//! are kept as rows, which makes every inner loop one over neighbours.
 
 /// Eigenvalues in falling order, with their eigenvectors.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +76,8 @@ fn reduce(n: usize, mut matrix: Vec<f64>) -> Tridiagonal {
     Tridiagonal { diagonal, beside, basis }
 }
 
-/// H M H for H = 1 − factor · mirror mirrorᵀ in the coordinates from `first` on; what is left of them is not needed any more.
+/// H M H for H = 1 − factor · mirror mirrorᵀ in the coordinates from `first` on; what is left of
+/// them is not needed any more.
 fn reflect_both_sides(matrix: &mut [f64], n: usize, first: usize, mirror: &[f64], factor: f64) {
     let mut image = vec![0.0; mirror.len()];
     for (row, &weight) in matrix.chunks_exact(n).skip(first).zip(mirror) {
@@ -121,7 +123,8 @@ impl Tridiagonal {
         self.beside[ix].abs() <= (f64::EPSILON * around).max(NOTHING)
     }
 
-    /// One implicit QR step on the block from `first` to `last`, shifted by the eigenvalue of its lower corner that is nearer to the corner.
+    /// One implicit QR step on the block from `first` to `last`, shifted by the eigenvalue of its
+    /// lower corner that is nearer to the corner.
     fn step(&mut self, first: usize, last: usize) {
         let corner = self.beside[last - 1];
         let half_gap = (self.diagonal[last - 1] - self.diagonal[last]) / 2.0;

@@ -1,8 +1,9 @@
 //! What can go wrong, in words for the person at the keyboard.
 //!
-//! The user's mistake is an [`InputError`]: it names the file, the row and the column, what was found, what was
-//! expected and the way out. A run that failed for another reason is an [`Error::Io`]. Our own mistakes panic; those of another node, which
-//! may run elsewhere, are an [`Error::BadFrame`].
+//! The user's mistake is an [`InputError`]: it names the file, the row and the column, what was
+//! found, what was expected and the way out. A run that failed for another reason is an
+//! [`Error::Io`]. Our own mistakes panic; those of another node, which may run elsewhere, are an
+//! [`Error::BadFrame`].
 
 use std::fmt;
 use std::io;
@@ -51,8 +52,8 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A node has said what no sound one can say, or it was changed on its way. Whoever refuses a frame is as before: an engine may expel the
-    /// sender and go on.
+    /// A node has said what no sound one can say, or it was changed on its way. Whoever refuses a
+    /// frame is as before: an engine may expel the sender and go on.
     #[error("a frame of {from} was refused: {why}")]
     BadFrame {
         /// Who sent it.

@@ -1,8 +1,10 @@
-//! Halves: every component keeps two, so that a component that should be two can be split into them. Beyond the paper.
+//! Halves: every component keeps two, so that a component that should be two can be split into
+//! them. Beyond the paper.
 //!
-//! A wrongly merged cluster is hard to undo row by row. So a row carries, beside its component, the half of it that it is in, and
-//! statistics are kept for each half. Halves have a *generation*: it begins with a [`Cut`] of the rows, which all workers make alike, and
-//! from then on the half of each row is drawn again in every sweep, as the component is.
+//! A wrongly merged cluster is hard to undo row by row. So a row carries, beside its component, the
+//! half of it that it is in, and statistics are kept for each half. Halves have a *generation*: it
+//! begins with a [`HalfCut`] of the rows, which all workers make alike, and from then on the half
+//! of each row is drawn again in every sweep, as the component is.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +36,12 @@ pub enum Halves {
     /// It keeps none for now: it was tried, and rests.
     #[default]
     Resting,
-    /// A generation that nobody has told of yet: whoever sweeps cuts.
+    /// A generation that no worker has sent yet: the next sweep cuts.
     Fresh {
         /// The generation.
         generation: u32,
     },
-    /// What has been told so far.
+    /// What is known so far.
     Known {
         /// The generation.
         generation: u32,
@@ -60,8 +62,9 @@ impl Halves {
 
 /// How the rows of a component are cut in two at the beginning of a generation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cut {
-    /// By a plane through the mean: a row is right if its product with the direction (about the offset) is above the threshold.
+pub enum HalfCut {
+    /// By a plane through the mean: a row is right if its product with the direction (about the
+    /// offset) is above the threshold.
     Plane {
         /// The direction.
         direction: Vec<f64>,

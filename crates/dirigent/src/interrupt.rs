@@ -1,7 +1,8 @@
 //! A wish to stop, handed in from outside: by a signal, or by the program that embeds the library.
 //!
-//! Samplers look at it between batches of rows. A sweep that breaks off is as if it had never begun: the state is that of the last border of a
-//! cycle, which is offered as a checkpoint before the run ends with [`Error::Interrupted`](crate::Error::Interrupted).
+//! Samplers look at it between batches of rows. A sweep that breaks off is as if it had never
+//! begun: the state is that of the last border of a cycle, which is offered as a checkpoint before
+//! the run ends with [`Error::Interrupted`](crate::Error::Interrupted).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! Clustering and density estimation without being told the number of clusters: Dirichlet-process mixtures, on one machine or many.
+//! Clustering and density estimation without a given number of clusters: Dirichlet-process
+//! mixtures, on one machine or many.
 //!
 //! A fit is a value: [`Data`] and [`FitOptions`] in, a [`Fitted`] model out.
 //!
@@ -23,8 +24,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`fit_with`] reports every cycle to an [`Observer`] and can be interrupted; [`fit_into`] writes a run folder with checkpoints while it runs.
-//! A distribution that is missing is a [`Family`] of your own. `ARCHITECTURE.md` of the repository maps the private modules.
+//! [`fit_with`] reports every cycle to an [`Observer`] and can be interrupted; [`fit_into`] writes
+//! a run folder with checkpoints while it runs. A distribution that is missing is a [`Family`] of
+//! your own. `ARCHITECTURE.md` of the repository maps the private modules.
 // what only run folders need is there, but not called
 #![cfg_attr(not(feature = "files"), allow(dead_code, unused_imports, rustdoc::broken_intra_doc_links))]
 
@@ -59,7 +61,7 @@ mod tree;
 
 pub use engine::remote::Transport;
 pub use error::{Error, InputError, Result};
-pub use family::{Conjugate, Family, OwnedRow};
+pub use family::{Conjugate, Family, OwnFamily, OwnedRow};
 pub use fit::{
     Data, DataOptions, EngineName, EngineOptions, EngineSettings, FitOptions, Fitted, MethodName, MethodOptions,
     NoEngines, OutsideEngine, OutsideEngines, RunOptions, SharedEngine, StartName, fit, fit_with,
@@ -87,7 +89,8 @@ pub use trace::CycleInfo;
 pub use transform::TransformOptions;
 pub use tree::{Clusters, Cut, Tree};
 
-/// The modules as they are inside, for the command, the Python package, tests, benchmarks and fuzzing. They change without notice.
+/// The modules as they are inside, for the command, the Python package, tests, benchmarks and
+/// fuzzing. They change without notice.
 #[doc(hidden)]
 pub mod internals {
     macro_rules! modules {

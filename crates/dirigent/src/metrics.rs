@@ -1,7 +1,8 @@
 //! How much two partitions of the same rows agree: VI, ARI and NMI.
 //!
-//! All three are functions of the sizes of the clusters and of their overlaps. The sizes are summed in rising order, so the
-//! result is the same to the last bit when the partitions are exchanged or their labels renamed.
+//! All three are functions of the sizes of the clusters and of their overlaps. The sizes are summed
+//! in rising order, so the result is the same to the last bit when the partitions are exchanged or
+//! their labels renamed.
 
 use std::borrow::Cow;
 
@@ -22,10 +23,11 @@ pub struct Agreement {
     pub k_b: usize,
 }
 
-/// Compares two partitions of the same rows, each given by a label a row. Any numbers may serve as labels.
+/// Compares two partitions of the same rows, each given by a label a row. Any numbers may serve as
+/// labels.
 pub fn compare(a: &[u32], b: &[u32]) -> Agreement {
     assert_eq!(a.len(), b.len(), "two partitions of the same rows");
-    let (a, b) = (Clusters::of(a), Clusters::of(b));
+    let (a, b) = (ClusterSizes::of(a), ClusterSizes::of(b));
     let overlaps = overlaps(&a, &b);
     let (sizes_a, sizes_b) = (sorted(a.sizes), sorted(b.sizes));
     let n_rows = a.labels.len();
@@ -34,13 +36,14 @@ pub fn compare(a: &[u32], b: &[u32]) -> Agreement {
     Agreement { vi, ari, nmi, k_a: sizes_a.len(), k_b: sizes_b.len() }
 }
 
-/// Labels small enough to be places in a table, and how often each occurs: never, for a number that nobody uses.
-struct Clusters<'a> {
+/// Labels small enough to be places in a table, and how often each occurs: never, for a number that
+/// nobody uses.
+struct ClusterSizes<'a> {
     labels: Cow<'a, [u32]>,
     sizes: Vec<u64>,
 }
 
-impl<'a> Clusters<'a> {
+impl<'a> ClusterSizes<'a> {
     fn of(labels: &'a [u32]) -> Self {
         let largest = labels.iter().copied().max().unwrap_or(0) as usize;
         let labels = if largest <= 2 * labels.len() { Cow::Borrowed(labels) } else { Cow::Owned(renumbered(labels)) };
@@ -60,9 +63,10 @@ fn renumbered(labels: &[u32]) -> Vec<u32> {
     labels.iter().map(number).collect()
 }
 
-/// The sizes of all overlaps of a cluster of `a` with one of `b`, in rising order. The rows are put in order of `a` by counting; then one cluster
-/// of `a` after another is counted by `b`, so there is no table of all pairs.
-fn overlaps(a: &Clusters<'_>, b: &Clusters<'_>) -> Vec<u64> {
+/// The sizes of all overlaps of a cluster of `a` with one of `b`, in rising order. The rows are put
+/// in order of `a` by counting; then one cluster of `a` after another is counted by `b`, so there
+/// is no table of all pairs.
+fn overlaps(a: &ClusterSizes<'_>, b: &ClusterSizes<'_>) -> Vec<u64> {
     let mut next = 0;
     let starts = a.sizes.iter().map(|&size| {
         let start = next;
@@ -185,7 +189,8 @@ mod tests {
         assert_eq!(compare(&a, &[1, 0, 1, 5]), compare(&[1, 0, 1, 2], &a));
     }
 
-    /// A way to see the time: `cargo test --release -p dirigent --lib -- --ignored --nocapture many_rows`.
+    /// A way to see the time: `cargo test --release -p dirigent --lib -- --ignored --nocapture
+    /// many_rows`.
     #[expect(clippy::print_stderr, reason = "a measurement is read by people")]
     #[test]
     #[ignore = "takes a second, measures"]

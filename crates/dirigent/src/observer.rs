@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::checkpoint::Saved;
+use crate::checkpoint::RunState;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::model::{Choice, Model, ModelOptions};
@@ -55,12 +55,13 @@ pub trait Observer {
     fn on_draw(&mut self, state: &[u32]) -> Result<()> {
         self.inner().map_or(Ok(()), |inner| inner.on_draw(state))
     }
-    /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after every cycle.
+    /// Whether it looks at states in [`Observer::on_state`]: then workers show their labels after
+    /// every cycle.
     fn watches_states(&mut self) -> bool {
         self.inner().is_some_and(|inner| inner.watches_states())
     }
-    /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule it is put together from what the workers
-    /// showed last.
+    /// After every cycle; the state is made only if it is asked for. Under an asynchronous schedule
+    /// it is put together from what the workers showed last.
     fn on_state(&mut self, info: &CycleInfo, state: &dyn Fn() -> Vec<u32>) {
         if let Some(inner) = self.inner() {
             inner.on_state(info, state);
@@ -70,7 +71,8 @@ pub trait Observer {
     fn interrupt(&mut self) -> Interrupt {
         self.inner().map_or_else(Interrupt::new, |inner| inner.interrupt())
     }
-    /// Once the model is chosen: the model, the options it was chosen by, and what was chosen and why.
+    /// Once the model is chosen: the model, the options it was chosen by, and what was chosen and
+    /// why.
     fn on_model(&mut self, model: &Model, options: &ModelOptions, choices: &[Choice]) {
         if let Some(inner) = self.inner() {
             inner.on_model(model, options, choices);
@@ -92,14 +94,16 @@ pub trait Observer {
             inner.on_start(text);
         }
     }
-    /// Whether the state is wanted at the end of the cycle that has just been reached, to resume from it.
+    /// Whether the state is wanted at the end of the cycle that has just been reached, to resume
+    /// from it.
     #[doc(hidden)]
     fn wants_checkpoint(&mut self) -> bool {
         self.inner().is_some_and(|inner| inner.wants_checkpoint())
     }
-    /// The state at the end of a cycle, because it was wanted, or because the run is interrupted. All that was reported before belongs to it.
+    /// The state at the end of a cycle, because it was wanted, or because the run is interrupted.
+    /// All that was reported before belongs to it.
     #[doc(hidden)]
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+    fn on_checkpoint(&mut self, saved: RunState) -> Result<()> {
         self.inner().map_or(Ok(()), |inner| inner.on_checkpoint(saved))
     }
     /// Whether there is a state to resume from, so that no start need be found.
@@ -109,7 +113,7 @@ pub trait Observer {
     }
     /// The state to resume from; asked once, before the first cycle.
     #[doc(hidden)]
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.inner().and_then(|inner| inner.take_saved())
     }
 }

@@ -1,9 +1,10 @@
 //! Random streams, and the few laws the methods draw from.
 //!
-//! A stream is derived from (seed, chain, role, worker, cycle), which *is* the ChaCha8 key: no two streams overlap, and no
-//! generator state is ever stored. The laws use `libm` only, because the standard library's logarithm differs between
-//! platforms; for the same reason they are not taken from a crate, where a feature switched on elsewhere in the
-//! dependency tree could exchange one logarithm for another.
+//! A stream is derived from (seed, chain, role, worker, cycle), which *is* the ChaCha8 key: no two
+//! streams overlap, and no generator state is ever stored. The laws use `libm` only, because the
+//! standard library's logarithm differs between platforms; for the same reason they are not taken
+//! from a crate, where a feature switched on elsewhere in the dependency tree could exchange one
+//! logarithm for another.
 
 use chacha20::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -24,7 +25,8 @@ pub enum Role {
     Places = 9,
     /// Whatever is only looked at: samples for the report, tests.
     Observer = 4,
-    /// A slice sampler's uniforms, which cut each row's weight. Its roles are its own: it may follow another method under the same seed.
+    /// A slice sampler's uniforms, which cut each row's weight. Its roles are its own: it may
+    /// follow another method under the same seed.
     Slice = 5,
     /// A slice sampler's draw of labels.
     SliceLabels = 6,

@@ -1,12 +1,13 @@
 //! Rows: dense numbers or sparse counts, behind one shard type.
 //!
-//! A [`Table`] is what one file holds (in memory, or mapped). A [`Shard`] is a run of rows of the concatenated input, whatever
-//! the borders of the files: worker `w` of `M` owns the rows ⌊wN/M⌋..⌊(w+1)N/M⌋.
+//! A [`Table`] is what one file holds (in memory, or mapped). A [`Shard`] is a run of rows of the
+//! concatenated input, whatever the borders of the files: worker `w` of `M` owns the rows
+//! ⌊wN/M⌋..⌊(w+1)N/M⌋.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::io::mapped::Mapped;
+use crate::io::mapped::MappedNumbers;
 
 /// One row, borrowed from its shard.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +47,7 @@ pub enum Cells<T> {
     /// In memory.
     Owned(Vec<T>),
     /// In a mapped file: resident only as far as the system keeps it.
-    Mapped(Mapped<T>),
+    Mapped(MappedNumbers<T>),
 }
 
 impl<T: bytemuck::Pod> Cells<T> {

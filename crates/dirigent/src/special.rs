@@ -63,7 +63,8 @@ impl LogProduct {
     }
 }
 
-/// A dot product in eight independent sums, so that it vectorises without reordering by the compiler.
+/// A dot product in eight independent sums, so that it vectorises without reordering by the
+/// compiler.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());

@@ -1,6 +1,7 @@
 //! `Stats`: what a set of rows leaves behind, |S| and ψ(S), without the prior.
 //!
-//! An abelian group under [`Stats::add`], so contributions of workers can be added, taken out and moved exactly.
+//! An abelian group under [`Stats::add`], so contributions of workers can be added, taken out and
+//! moved exactly.
 
 use std::cmp::Ordering;
 

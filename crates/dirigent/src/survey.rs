@@ -1,4 +1,5 @@
-//! The survey: mergeable summaries of a shard, from which priors and the offset are chosen. No row leaves its worker.
+//! The survey: mergeable summaries of a shard, from which priors and the offset are chosen. No row
+//! leaves its worker.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -40,7 +41,8 @@ pub enum CellSummary {
     Counts(CountsSummary),
 }
 
-/// Sums over documents. They are whole numbers, or rounded so that adding them is exact: the order of shards does not matter.
+/// Sums over documents. They are whole numbers, or rounded so that adding them is exact: the order
+/// of shards does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CountsSummary {
     /// Stored entries.
@@ -49,7 +51,8 @@ pub struct CountsSummary {
     pub n_words: u64,
     /// Words of documents that have at least two.
     pub n_words_with_others: u64,
-    /// Σ c (c − 1) / (n − 1) over the entries c of documents of n words, at least two; each document rounded to a multiple of 2⁻¹².
+    /// Σ c (c − 1) / (n − 1) over the entries c of documents of n words, at least two; each
+    /// document rounded to a multiple of 2⁻¹².
     pub repeats: f64,
     /// The words that occur, in rising order, and how often.
     pub word_totals: Vec<(u32, u64)>,
@@ -72,7 +75,7 @@ pub struct ColumnSummary {
     pub is_whole: bool,
     /// The number that most cells hold, if there is one; else any.
     pub common: f64,
-    /// At least so many cells hold it. Nearly all that do are counted if rows are in no order.
+    /// At least this many cells hold it. Nearly all that do are counted if rows are in no order.
     pub n_common: u64,
 }
 
@@ -149,7 +152,8 @@ impl ColumnSummary {
         self.is_whole && self.min == 0.0 && self.max == 1.0
     }
 
-    /// Whether there are several whole numbers from 0 to 10, and nothing else, with rows enough to learn the share of each: codes, ratings, small counts.
+    /// Whether there are several whole numbers from 0 to 10, and nothing else, with rows enough to
+    /// learn the share of each: codes, ratings, small counts.
     pub fn is_few_valued(&self) -> bool {
         let is_few = self.is_whole && self.min >= 0.0 && self.min < self.max && self.max <= FEW_VALUES;
         is_few && self.n as f64 >= ROWS_PER_VALUE * (self.max - self.min + 1.0)
@@ -190,8 +194,9 @@ impl ColumnSummary {
 }
 
 impl CountsSummary {
-    /// The design effect of words that repeat within documents: how many words tell as much as one would if all were drawn independently. 1 if a word does not
-    /// repeat within documents more often than between them.
+    /// The design effect of words that repeat within documents: how many words tell as much as one
+    /// would if all were drawn independently. 1 if a word does not repeat within documents more
+    /// often than between them.
     pub fn design_effect(&self, n_rows: u64) -> f64 {
         if self.n_words_with_others == 0 {
             return 1.0;
@@ -200,7 +205,7 @@ impl CountsSummary {
         let share = |&(_, total): &(u32, u64)| total as f64 / n_words;
         let between: f64 = self.word_totals.iter().map(share).map(|share| share * share).sum();
         let within = self.repeats / self.n_words_with_others as f64;
-        // a single word repeats always, and tells nothing
+        // a single word repeats always, and means nothing
         let correlation = if between < 1.0 { (within - between) / (1.0 - between) } else { 0.0 };
         1.0 + correlation.max(0.0) * (n_words / n_rows as f64 - 1.0).max(0.0)
     }
@@ -256,7 +261,8 @@ fn survey_counts(shard: &Shard) -> CellSummary {
     CellSummary::Counts(summary)
 }
 
-/// Spreads the numbers of words: these come from files, but a slow table is all that bad ones can bring about.
+/// Spreads the numbers of words: these come from files, but a slow table is all that bad ones can
+/// bring about.
 #[derive(Default)]
 struct WordHasher(u64);
 
@@ -274,7 +280,8 @@ impl Hasher for WordHasher {
     }
 }
 
-/// A column as its cells come in: sums about the first of them, because raw squares cancel far from the origin.
+/// A column as its cells come in: sums about the first of them, because raw squares cancel far from
+/// the origin.
 #[derive(Clone)]
 struct Running {
     n: u64,
@@ -284,7 +291,8 @@ struct Running {
     min: f64,
     max: f64,
     is_whole: bool,
-    /// Boyer and Moore's candidate for the number of most cells, its lead over all others, and its cells since it became the candidate.
+    /// Boyer and Moore's candidate for the number of most cells, its lead over all others, and its
+    /// cells since it became the candidate.
     common: f64,
     lead: u64,
     n_common: u64,

@@ -21,7 +21,7 @@ pub const HEADER: &str = "cycle,seconds,virtual_seconds,sweep_seconds,coordinato
 /// ```
 /// use dirigent::CycleInfo;
 ///
-/// // what an observer may make of the cycles it is told of
+/// // what an observer may make of the cycles it sees
 /// let cycles = [(1, -900.0, 12), (2, -700.0, 5)];
 /// let cycles = cycles.map(|(cycle, log_joint, k)| CycleInfo { cycle, log_joint, k, ..CycleInfo::default() });
 /// let best = cycles.iter().max_by(|a, b| a.log_joint.total_cmp(&b.log_joint)).unwrap();
@@ -35,13 +35,15 @@ pub struct CycleInfo {
     pub seconds: f64,
     /// The same on the clock of a simulated cluster.
     pub virtual_seconds: Option<f64>,
-    /// Time of the cycle's sweeps: processor time on one thread (CGS, a simulation), wall time on several.
+    /// Time of the cycle's sweeps: processor time on one thread (CGS, a simulation), wall time on
+    /// several.
     pub sweep_seconds: f64,
     /// Wall time of the cycle's consolidation.
     pub coordinator_seconds: f64,
     /// The logarithm of the joint density of rows and labels.
     pub log_joint: f64,
-    /// The log-joint plus the entropy of the labels: an estimate of the evidence, where the method counts it.
+    /// The log-joint plus the entropy of the labels: an estimate of the evidence, where the method
+    /// counts it.
     pub log_evidence: Option<f64>,
     /// The number of components.
     pub k: usize,

@@ -1,8 +1,11 @@
-//! Columns made comparable (`--standardize`) or fewer (`--pca`), rows made directions (`--normalize`), before a fit.
+//! Columns made comparable (`--standardize`) or fewer (`--pca`), rows made directions
+//! (`--normalize`), before a fit.
 //!
-//! A row x becomes y = (x − offset) / scale and, where there is a rotation, its product with y; last, where that is asked for, it is divided by its length. What is to be done is computed once from all
-//! rows, in double precision and in one fixed order; it is kept with the model and done again to whatever the model predicts. Principal
-//! components are those of the covariance, or of the correlation where columns are standardised too.
+//! A row x becomes y = (x − offset) / scale and, where there is a rotation, its product with y;
+//! last, where that is asked for, it is divided by its length. What is to be done is computed once
+//! from all rows, in double precision and in one fixed order; it is kept with the model and done
+//! again to whatever the model predicts. Principal components are those of the covariance, or of
+//! the correlation where columns are standardised too.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +73,8 @@ impl TransformOptions {
         }
     }
 
-    /// What is to be done to the rows of a data set, of which it is computed, and what there is to say of it.
+    /// What is to be done to the rows of a data set, of which it is computed, and what there is to
+    /// say of it.
     pub fn resolve(&self, data: &DataSet) -> Result<(Transform, TransformRecord)> {
         let option = format!("`{}`", self.option());
         if data.is_counts() {
@@ -187,8 +191,9 @@ impl Transform {
         }
     }
 
-    /// Rows of a table of columns that are given, as a table of the columns that are taken: what principal components leave out is the mean.
-    /// Lengths that were divided by are not known any more.
+    /// Rows of a table of columns that are given, as a table of the columns that are taken: what
+    /// principal components leave out is the mean. Lengths that were divided by are not known any
+    /// more.
     pub fn undo(&self, table: &Table) -> Table {
         let mut given = vec![0.0; self.n_columns_out()];
         let mut cells = Vec::with_capacity(table.n_rows() * self.n_columns());
@@ -345,7 +350,8 @@ mod tests {
         TransformOptions { standardize: false, pca: Some(n_components), normalize: false }
     }
 
-    /// Rows about (1000, −5, 7): most of their spread lies along (3, 4, 0), some across it, and the last column is constant.
+    /// Rows about (1000, −5, 7): most of their spread lies along (3, 4, 0), some across it, and the
+    /// last column is constant.
     fn slanted(n_rows: usize) -> Table {
         let mut stream = Seed::new(5).stream(Role::Synthetic, 0, 0);
         let row =

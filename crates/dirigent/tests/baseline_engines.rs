@@ -14,7 +14,7 @@ use dirigent::internals::method::cgs::{Outcome, log_joint_of_labels};
 use dirigent::internals::method::consolidated::Engine;
 use dirigent::internals::method::rounds::RoundsOptions;
 use dirigent::internals::method::subc::{SubcCoordinator, SubcWorker};
-use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::method::{MethodSetup, run};
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::protocol::{CoordinatorOptions, Frame};
 use dirigent::internals::rng::{Role, Seed};
@@ -73,8 +73,8 @@ fn fit(method: Method, data: &Data, start: Option<Vec<u32>>, engine: Engine) -> 
     let (model, rows) = data;
     let rounds = RoundsOptions { coordinator: coordinator(8), engine, start, ..RoundsOptions::default() };
     let options = match method {
-        Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
-        Method::Subc => MethodOptions::Subc(rounds),
+        Method::Av { merges } => MethodSetup::Av(AvOptions { rounds, merges }),
+        Method::Subc => MethodSetup::Subc(rounds),
     };
     let model = Model::resolve(model, &options.survey(rows))?;
     let mut log = Log::default();

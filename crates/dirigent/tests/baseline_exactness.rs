@@ -11,7 +11,7 @@ use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::Draws;
 use dirigent::internals::method::consolidated::Engine;
 use dirigent::internals::method::rounds::RoundsOptions;
-use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::method::{MethodSetup, run};
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rows::Shard;
@@ -62,8 +62,8 @@ fn judge(method: Method, (model, rows): &(Model, Shard), n_workers: u32, alpha: 
     let draws = Some(Draws { n_draws: DRAWS, thin: 1 });
     let rounds = RoundsOptions { coordinator, draws, engine, ..RoundsOptions::default() };
     let options = match method {
-        Method::Av { merges } => MethodOptions::Av(AvOptions { rounds, merges }),
-        Method::Subc => MethodOptions::Subc(rounds),
+        Method::Av { merges } => MethodSetup::Av(AvOptions { rounds, merges }),
+        Method::Subc => MethodSetup::Subc(rounds),
     };
     let model = Model::resolve(&model_options(model), &options.survey(rows)).unwrap();
     let exact = match alpha {

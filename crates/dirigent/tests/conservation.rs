@@ -105,7 +105,7 @@ fn shard(is_text: bool, rng: &mut Stream) -> Shard {
 /// Rows of four components, closer than the model expects so that they are merged and split again, that all shards share, because the law of the components has a seed of its own.
 fn rows_of<F: Family + Conjugate>(family: &F, like: Row<'_>, rng: &mut Stream) -> Vec<OwnedRow> {
     let mut law = Seed::new(99).stream(Role::Observer, 0, 0);
-    let params: Vec<F::Params> = (0..4).map(|_| family.sample_params(&family.empty_stats(), &mut law)).collect();
+    let params: Vec<Vec<f64>> = (0..4).map(|_| family.sample_parameters(&family.empty_stats(), &mut law)).collect();
     (0..N_ROWS).map(|row| family.sample_row(&params[row % 4], like, rng)).collect()
 }
 

@@ -4,7 +4,7 @@ use dirigent::internals::engine::simulated::{Cost, Simulation};
 use dirigent::internals::method::cgs::{CgsOptions, Draws, Outcome};
 use dirigent::internals::method::chains::{self, Over};
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
-use dirigent::internals::method::{MethodOptions, advice, run};
+use dirigent::internals::method::{MethodSetup, advice, run};
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
@@ -47,9 +47,9 @@ fn model() -> Model {
     Model::resolve(&model_options(), &Survey::of(&rows())).unwrap()
 }
 
-fn cgs(cycles: Cycles, draws: Option<Draws>, time_limit: Option<f64>) -> MethodOptions {
+fn cgs(cycles: Cycles, draws: Option<Draws>, time_limit: Option<f64>) -> MethodSetup {
     let (alpha, kernel) = (Alpha::Fixed(1.0), Kernel::best());
-    MethodOptions::Cgs(CgsOptions { cycles, time_limit, alpha, seed: 3, draws, kernel, ..CgsOptions::default() })
+    MethodSetup::Cgs(CgsOptions { cycles, time_limit, alpha, seed: 3, draws, kernel, ..CgsOptions::default() })
 }
 
 fn distributed(
@@ -58,7 +58,7 @@ fn distributed(
     schedule: Schedule,
     engine: Engine,
     time_limit: Option<f64>,
-) -> MethodOptions {
+) -> MethodSetup {
     let coordinator = CoordinatorOptions {
         n_workers: 5,
         alpha: Alpha::Fixed(1.0),
@@ -68,7 +68,7 @@ fn distributed(
         seed: 3,
         ..CoordinatorOptions::default()
     };
-    MethodOptions::Distributed(DistributedOptions {
+    MethodSetup::Distributed(DistributedOptions {
         coordinator,
         model: model_options(),
         draws,
@@ -89,7 +89,7 @@ fn simulated(simulation: Simulation) -> Engine {
     Engine::Simulated(Box::new(simulation))
 }
 
-fn fit(options: &MethodOptions) -> (Outcome, Log) {
+fn fit(options: &MethodSetup) -> (Outcome, Log) {
     let mut log = Log::default();
     let (outcome, _) = run(&rows(), &model(), options, None, &mut log).unwrap();
     (outcome, log)
@@ -107,10 +107,10 @@ fn every_method_ends_by_itself_soon_after_it_has_settled() {
         assert_eq!(log.cycles.len() as u64, outcome.cycles);
         let max = Cycles::Auto { max: 5 };
         let cut = match options {
-            MethodOptions::Cgs(options) => MethodOptions::Cgs(CgsOptions { cycles: max, ..options }),
-            MethodOptions::Distributed(mut options) => {
+            MethodSetup::Cgs(options) => MethodSetup::Cgs(CgsOptions { cycles: max, ..options }),
+            MethodSetup::Distributed(mut options) => {
                 options.coordinator.cycles = max;
-                MethodOptions::Distributed(options)
+                MethodSetup::Distributed(options)
             }
             _ => unreachable!("it is not among them"),
         };

@@ -120,11 +120,11 @@ fn assert_geweke<F: Family>(model: &Model, family: &F, shard: Shard, alpha: f64)
         sampler.load(&components[..n_rows]);
         sampler.sweep(alpha, &mut rng);
         labels = without_gaps(sampler.labels());
-        let mut params: Vec<Option<F::Params>> = (0..n_rows).map(|_| None).collect();
+        let mut params: Vec<Option<Vec<f64>>> = (0..n_rows).map(|_| None).collect();
         let rows: Vec<_> = (0..n_rows)
             .map(|row_ix| {
                 let params = params[labels[row_ix] as usize]
-                    .get_or_insert_with(|| family.sample_params(&family.empty_stats(), &mut rng));
+                    .get_or_insert_with(|| family.sample_parameters(&family.empty_stats(), &mut rng));
                 family.sample_row(params, shard.row(row_ix), &mut rng)
             })
             .collect();

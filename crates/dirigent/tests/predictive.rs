@@ -8,7 +8,7 @@ use dirigent::internals::io::synthetic::MixtureLaw;
 use dirigent::internals::io::{FittedColumns, Selection};
 use dirigent::internals::method::cgs::{CgsOptions, Outcome};
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
-use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::method::{MethodSetup, run};
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::posterior::predictive::Predictor;
 use dirigent::internals::protocol::CoordinatorOptions;
@@ -20,7 +20,7 @@ use dirigent::{Alpha, Gamma, Kernel, Model, ModelOptions, OwnedRow, Stats, Sums}
 /// A fit by one chain, and one by five workers.
 fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
     let (alpha, seed, kernel) = (Alpha::Auto, 3, Kernel::best());
-    let cgs = MethodOptions::Cgs(CgsOptions { cycles: Cycles::Fixed(6), alpha, seed, kernel, ..CgsOptions::default() });
+    let cgs = MethodSetup::Cgs(CgsOptions { cycles: Cycles::Fixed(6), alpha, seed, kernel, ..CgsOptions::default() });
     let coordinator = CoordinatorOptions {
         n_workers: 5,
         alpha,
@@ -30,7 +30,7 @@ fn fits(rows: &Shard, model: &ModelOptions) -> [(Model, Outcome); 2] {
         ..CoordinatorOptions::default()
     };
     let engine = Engine::Threads(2);
-    let dirigent = MethodOptions::Distributed(DistributedOptions {
+    let dirigent = MethodSetup::Distributed(DistributedOptions {
         coordinator,
         model: model.clone(),
         engine,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dirigent::internals::checkpoint::Saved;
+use dirigent::internals::checkpoint::RunState;
 use dirigent::internals::engine::RunTotals;
 use dirigent::internals::family::table_of_rows;
 use dirigent::internals::io::synthetic::MixtureLaw;
-use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::MethodSetup;
 use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::{CgsOptions, Draws};
 use dirigent::internals::method::chains::{self, ChainsOutcome};
@@ -29,8 +29,8 @@ struct Log {
     told: Told,
     wants_checkpoints: bool,
     /// Each with what had been told by then.
-    checkpoints: Vec<(Saved, Told)>,
-    goes_on_from: Option<Saved>,
+    checkpoints: Vec<(RunState, Told)>,
+    goes_on_from: Option<RunState>,
     interrupt: Interrupt,
     /// Raises the flag once so many cycles have been told.
     interrupts_after: Option<usize>,
@@ -64,7 +64,7 @@ impl Observer for Log {
         self.wants_checkpoints
     }
 
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+    fn on_checkpoint(&mut self, saved: RunState) -> Result<()> {
         // as it would come back from a file
         let bytes = postcard::to_stdvec(&saved).unwrap();
         self.checkpoints.push((postcard::from_bytes(&bytes).unwrap(), self.told.clone()));
@@ -72,10 +72,10 @@ impl Observer for Log {
     }
 
     fn has_begun(&mut self) -> bool {
-        self.goes_on_from.as_ref().is_some_and(Saved::has_begun)
+        self.goes_on_from.as_ref().is_some_and(RunState::has_begun)
     }
 
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.goes_on_from.take()
     }
 }
@@ -86,7 +86,7 @@ struct Case {
     rows: Shard,
     truth: Vec<u32>,
     model: Model,
-    options: MethodOptions,
+    options: MethodSetup,
     n_chains: u16,
 }
 
@@ -95,7 +95,7 @@ impl Case {
         chains::run(&self.rows, &self.model, &self.options, self.n_chains, Some(&self.truth), log)
     }
 
-    fn go_on(&self, (saved, told): &(Saved, Told)) -> (ChainsOutcome, Told) {
+    fn go_on(&self, (saved, told): &(RunState, Told)) -> (ChainsOutcome, Told) {
         let mut log = Log { goes_on_from: Some(saved.clone()), told: told.clone(), ..Log::default() };
         let outcome = self.run(&mut log).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         (without_times(outcome), log.told)
@@ -178,7 +178,7 @@ fn documents(n_rows: usize) -> Data {
     ("documents", Shard::of_table(table_of_rows(60, &rows)), truth, ModelOptions::default())
 }
 
-fn case(name: &str, (data, rows, truth, model): Data, options: impl Fn(ModelOptions) -> MethodOptions) -> Case {
+fn case(name: &str, (data, rows, truth, model): Data, options: impl Fn(ModelOptions) -> MethodSetup) -> Case {
     let options = options(model.clone());
     let model = Model::resolve(&model, &options.survey(&rows)).unwrap();
     Case { name: format!("{name} of {data}"), rows, truth, model, options, n_chains: 1 }
@@ -216,17 +216,15 @@ fn every_consolidation_goes_on_as_if_nothing_had_happened() {
             let with_joins = |model| {
                 let mut options = of(model);
                 options.coordinator.joins = joins;
-                MethodOptions::Distributed(options)
+                MethodSetup::Distributed(options)
             };
             case(name, data(600), with_joins).check(1);
         }
     }
 }
 
-fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodOptions {
-    move |_| {
-        MethodOptions::Cgs(CgsOptions { cycles: Cycles::Auto { max: 30 }, seed: 5, draws, ..CgsOptions::default() })
-    }
+fn cgs(draws: Option<Draws>) -> impl Fn(ModelOptions) -> MethodSetup {
+    move |_| MethodSetup::Cgs(CgsOptions { cycles: Cycles::Auto { max: 30 }, seed: 5, draws, ..CgsOptions::default() })
 }
 
 fn rounds(draws: Option<Draws>, moves_per_cycle: u8) -> RoundsOptions {
@@ -245,27 +243,27 @@ fn rounds(draws: Option<Draws>, moves_per_cycle: u8) -> RoundsOptions {
     }
 }
 
-fn slice(draws: Option<Draws>, moves_per_cycle: u8) -> impl Fn(ModelOptions) -> MethodOptions {
-    move |_| MethodOptions::Slice(rounds(draws, moves_per_cycle))
+fn slice(draws: Option<Draws>, moves_per_cycle: u8) -> impl Fn(ModelOptions) -> MethodSetup {
+    move |_| MethodSetup::Slice(rounds(draws, moves_per_cycle))
 }
 
 #[test]
 fn baselines_go_on_as_if_nothing_had_happened() {
     let draws = Some(Draws { n_draws: 3, thin: 2 });
     for data in [points, documents] {
-        case("subc", data(300), |_| MethodOptions::Subc(rounds(draws, 0))).check(1);
+        case("subc", data(300), |_| MethodSetup::Subc(rounds(draws, 0))).check(1);
         let started = |_| {
             let start = Some((0..300).map(|row| row % 4).collect());
-            MethodOptions::Subc(RoundsOptions { start, ..rounds(None, 0) })
+            MethodSetup::Subc(RoundsOptions { start, ..rounds(None, 0) })
         };
         case("subc from labels", data(300), started).check(3);
         for merges in [false, true] {
-            let av = |_| MethodOptions::Av(AvOptions { rounds: rounds(draws, 0), merges });
+            let av = |_| MethodSetup::Av(AvOptions { rounds: rounds(draws, 0), merges });
             case("av", data(300), av).check(1);
         }
         let started = |_| {
             let start = Some((0..300).map(|row| row % 4).collect());
-            MethodOptions::Av(AvOptions { rounds: RoundsOptions { start, ..rounds(None, 0) }, merges: false })
+            MethodSetup::Av(AvOptions { rounds: RoundsOptions { start, ..rounds(None, 0) }, merges: false })
         };
         case("av from labels", data(300), started).check(3);
     }
@@ -288,7 +286,7 @@ fn a_run_that_finds_its_own_end_ends_at_the_same_cycle() {
         let mut options = of(model);
         options.coordinator.cycles = Cycles::Auto { max: 60 };
         options.draws = Some(Draws { n_draws: 4, thin: 1 });
-        MethodOptions::Distributed(options)
+        MethodSetup::Distributed(options)
     };
     case("dirigent auto", points(400), auto).check(3);
 }
@@ -299,7 +297,7 @@ fn the_exact_finish_goes_on_in_either_of_its_stages() {
     let by_slices = |model| {
         let mut options = of(model);
         (options.draws, options.draws_from) = (Some(Draws { n_draws: 3, thin: 1 }), DrawsFrom::Exact);
-        MethodOptions::Distributed(options)
+        MethodSetup::Distributed(options)
     };
     case("exact draws", points(200), by_slices).check(17);
 }
@@ -307,7 +305,7 @@ fn the_exact_finish_goes_on_in_either_of_its_stages() {
 #[test]
 fn a_run_that_began_with_cells_goes_on_as_if_nothing_had_happened() {
     let of = distributed(Consolidation::Progressive, true);
-    let from_cells = |model| MethodOptions::Distributed(DistributedOptions { has_fine_start: Some(true), ..of(model) });
+    let from_cells = |model| MethodSetup::Distributed(DistributedOptions { has_fine_start: Some(true), ..of(model) });
     case("points from cells", points(400), from_cells).check(3);
     case("documents from cells", documents(400), from_cells).check(3);
 }
@@ -319,7 +317,7 @@ fn several_chains_go_on_in_the_one_that_ran() {
         let mut options = of(model);
         options.coordinator.cycles = Cycles::Fixed(4);
         options.draws = Some(Draws { n_draws: 2, thin: 1 });
-        MethodOptions::Distributed(options)
+        MethodSetup::Distributed(options)
     };
     Case { n_chains: 3, ..case("three chains", points(300), chains) }.check(1);
 }
@@ -331,7 +329,7 @@ fn more_cycles_than_were_first_asked_for_are_as_if_asked_for_at_once() {
         let options = |model| {
             let mut options = of(model);
             options.coordinator.cycles = Cycles::Fixed(cycles);
-            MethodOptions::Distributed(options)
+            MethodSetup::Distributed(options)
         };
         case("longer", points(400), options)
     };
@@ -355,7 +353,7 @@ fn an_asynchronous_run_goes_on_and_loses_no_row() {
     let asynchronous = |model| {
         let mut options = of(model);
         (options.coordinator.schedule, options.coordinator.cycles) = (Schedule::Async, Cycles::Fixed(12));
-        MethodOptions::Distributed(options)
+        MethodSetup::Distributed(options)
     };
     let case = case("async", points(600), asynchronous);
     let mut log = Log { wants_checkpoints: true, ..Log::default() };
@@ -377,12 +375,12 @@ fn an_asynchronous_run_goes_on_and_loses_no_row() {
 #[test]
 fn a_checkpoint_of_another_run_is_refused() {
     let of = distributed(Consolidation::Progressive, true);
-    let of_points = case("dirigent", points(300), |model| MethodOptions::Distributed(of(model)));
+    let of_points = case("dirigent", points(300), |model| MethodSetup::Distributed(of(model)));
     let mut log = Log { wants_checkpoints: true, ..Log::default() };
     of_points.run(&mut log).unwrap();
     let (saved, _) = &log.checkpoints[2];
     for other in [
-        case("other rows", points(303), |model| MethodOptions::Distributed(of(model))),
+        case("other rows", points(303), |model| MethodSetup::Distributed(of(model))),
         case("another method", points(300), cgs(None)),
         case("another method", points(300), slice(None, 0)),
     ] {

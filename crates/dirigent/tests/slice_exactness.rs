@@ -9,7 +9,7 @@ use common::{Enumeration, Kept, model_options};
 use dirigent::internals::engine::simulated::{Cost, Simulation};
 use dirigent::internals::method::cgs::Draws;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
-use dirigent::internals::method::{MethodOptions, run};
+use dirigent::internals::method::{MethodSetup, run};
 use dirigent::internals::posterior::horizon::Cycles;
 use dirigent::internals::protocol::CoordinatorOptions;
 use dirigent::internals::rng::{Role, Seed};
@@ -61,7 +61,7 @@ fn error_of_nodes((model, rows): &(Model, Shard), n_workers: usize, alpha: Alpha
     let engine = Engine::Simulated(Box::new(Simulation { cost, ..Simulation::default() }));
     let draws = Some(Draws { n_draws: DRAWS_OF_NODES, thin: 1 });
     let draws_from = DrawsFrom::Exact;
-    let options = MethodOptions::Distributed(DistributedOptions {
+    let options = MethodSetup::Distributed(DistributedOptions {
         coordinator,
         draws,
         draws_from,

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use dirigent::internals::family::Family as _;
 use dirigent::internals::io::labels::read_labels;
 use dirigent::internals::run_dir::{FittedModel, RowSample};
-use dirigent::{Cut, InputError, Model, Result, Row, Stats};
+use dirigent::{Cut, InputError, Result};
 
 use super::groups::Groups;
 use super::sample::Sample;
@@ -40,7 +39,7 @@ pub(crate) fn groups(fitted: &FittedModel, sample: RowSample, labels: &[u32]) ->
     let mut sample = Sample::of(sample, fitted, &of_components)?;
     let mut components = vec![fitted.model.conjugate().empty_stats(); n_clusters];
     for (row, &number) in sample.fitted.rows().zip(&numbers) {
-        add(&fitted.model, row, &mut components[labels[number] as usize]);
+        fitted.model.family().add_row(row, &mut components[labels[number] as usize]);
     }
     let described = FittedModel {
         model: fitted.model.clone(),
@@ -57,14 +56,4 @@ pub(crate) fn groups(fitted: &FittedModel, sample: RowSample, labels: &[u32]) ->
 
 fn identity(n: usize) -> Cut {
     Cut::new((0..n as u32).collect(), &vec![1; n])
-}
-
-fn add(model: &Model, row: Row<'_>, stats: &mut Stats) {
-    match model {
-        Model::GaussianFixed(family) => family.add_row(row, stats),
-        Model::GaussianFull(family) => family.add_row(row, stats),
-        Model::Multinomial(family) => family.add_row(row, stats),
-        Model::Columns(family) => family.add_row(row, stats),
-        Model::VonMisesFisher(family) => family.add_row(row, stats),
-    }
 }

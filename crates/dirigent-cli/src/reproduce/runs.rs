@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use dirigent::internals::fit::{Input, Prepared};
+use dirigent::internals::fit::{Input, PreparedFit};
 use dirigent::internals::run_dir::RunDir;
 use dirigent::{InputError, Result};
 use serde_json::Value;
@@ -63,7 +63,7 @@ impl Laboratory<'_> {
         let blind = (!trial.has_truth()).then(|| input.without_truth());
         let options = args.options()?;
         let mut terminal = Terminal::new(&args.output, &options, false);
-        let fit = Prepared::new(blind.as_ref().unwrap_or(input), &options, &mut terminal)?;
+        let fit = PreparedFit::new(blind.as_ref().unwrap_or(input), &options, &mut terminal)?;
         let folder = self.folder.join(trial.name());
         let asked = serde_json::to_value(fit.record()).expect("our own types become JSON");
         let was_there = is_finished(&folder, &asked);

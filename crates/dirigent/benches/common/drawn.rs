@@ -12,14 +12,7 @@ const DRAWN: i64 = 20;
 
 /// A case of a model. What the family does not model of a row, as a document's length, is that of `like`.
 pub fn case_of(name: &'static str, model: Model, n_components: usize, n_rows: usize, like: Row<'_>) -> Case {
-    match &model {
-        Model::GaussianFixed(family) => draw(family, n_components, n_rows, like),
-        Model::GaussianFull(family) => draw(family, n_components, n_rows, like),
-        Model::Columns(family) => draw(family, n_components, n_rows, like),
-        Model::Multinomial(family) => draw(family, n_components, n_rows, like),
-        Model::VonMisesFisher(family) => draw(family, n_components, n_rows, like),
-    }
-    .case(name, model, n_components)
+    draw(model.family(), n_components, n_rows, like).case(name, model, n_components)
 }
 
 /// What does not depend on the type of the family.
@@ -36,10 +29,10 @@ impl Drawn {
     }
 }
 
-fn draw<F: Family>(family: &F, n_components: usize, n_rows: usize, like: Row<'_>) -> Drawn {
+fn draw(family: &dyn Family, n_components: usize, n_rows: usize, like: Row<'_>) -> Drawn {
     let mut rng = Seed::new(1).stream(Role::Observer, 0, 0);
     let empty = family.empty_stats();
-    let params: Vec<F::Params> = (0..n_components).map(|_| family.sample_params(&empty, &mut rng)).collect();
+    let params: Vec<Vec<f64>> = (0..n_components).map(|_| family.sample_parameters(&empty, &mut rng)).collect();
     let mut components: Vec<Stats> = params.iter().map(|params| others(family, params, like, &mut rng)).collect();
     let labels: Vec<u32> = (0..n_rows).map(|_| rng.below(n_components) as u32).collect();
     let rows: Vec<OwnedRow> =
@@ -52,7 +45,7 @@ fn draw<F: Family>(family: &F, n_components: usize, n_rows: usize, like: Row<'_>
 }
 
 /// The statistics of the rows that other workers hold.
-fn others<F: Family>(family: &F, params: &F::Params, like: Row<'_>, rng: &mut Stream) -> Stats {
+fn others(family: &dyn Family, params: &[f64], like: Row<'_>, rng: &mut Stream) -> Stats {
     let rows: Vec<OwnedRow> = (0..DRAWN).map(|_| family.sample_row(params, like, rng)).collect();
     let table = table_of_rows(family.n_columns(), &rows);
     let mut stats = family.empty_stats();

@@ -155,7 +155,7 @@ fn full(
     };
     let params: Vec<Vec<f64>> = (0..n_components)
         .map(|_| {
-            let mut params = family.sample_params(&family.empty_stats(), rng);
+            let mut params = family.sample_parameters(&family.empty_stats(), rng);
             params[..n_columns].iter_mut().for_each(|x| *x = spread * rng.normal());
             params
         })
@@ -242,7 +242,7 @@ fn columns(
     let column = Column { law, has_missing: false };
     let family = Columns { kind: ColumnsKind::Mixed, columns: vec![column; n_columns] };
     let parameters: Vec<Vec<f64>> =
-        (0..n_components).map(|_| family.sample_params(&family.empty_stats(), rng)).collect();
+        (0..n_components).map(|_| family.sample_parameters(&family.empty_stats(), rng)).collect();
     let row = |component: usize, rng: &mut Stream| match family.sample_row(&parameters[component], Row::F32(&[]), rng) {
         OwnedRow::Numbers(numbers) => numbers.into_iter().map(|x| x as f32).collect::<Vec<f32>>(),
         OwnedRow::Counts(_) => unreachable!("columns are dense"),

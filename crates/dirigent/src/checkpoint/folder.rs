@@ -1,8 +1,9 @@
 //! Checkpoints on disk: the folder `checkpoint` of a run.
 //!
-//! A checkpoint is a part for the run, a part for each worker, and a manifest with the length and the checksum of each part. The manifest is renamed
-//! last: with it the parts become one checkpoint. The one before stays until the next but one is whole, so that a damaged one
-//! can be passed over. Numbers rise; a file begins with the number of its checkpoint.
+//! A checkpoint is a part for the run, a part for each worker, and a manifest with the length and
+//! the checksum of each part. The manifest is renamed last: with it the parts become one
+//! checkpoint. The one before stays until the next but one is whole, so that a damaged one can be
+//! passed over. Numbers rise; a file begins with the number of its checkpoint.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Saved, Stage};
+use super::{RunState, Stage};
 use crate::error::{Error, InputError, Result};
 use crate::method::best::BestState;
 use crate::run_dir::write_json;
@@ -25,7 +26,7 @@ const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
     /// The run.
-    pub saved: Saved,
+    pub saved: RunState,
     /// Its files.
     pub files: Files,
 }
@@ -51,11 +52,11 @@ struct Manifest {
     /// For people: which chain, from 1, and how many cycles of it.
     chain: u16,
     cycle: u64,
-    parts: Vec<Part>,
+    parts: Vec<StoredPart>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Part {
+struct StoredPart {
     file: String,
     bytes: u64,
     crc32: u32,
@@ -63,7 +64,7 @@ struct Part {
 
 /// What a folder of checkpoints holds.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundCheckpoint {
     /// The newest checkpoint that is whole, if any is.
     pub checkpoint: Option<Checkpoint>,
     /// Why newer ones were passed over.
@@ -96,8 +97,9 @@ impl Folder {
         self.next > 1
     }
 
-    /// Writes a checkpoint and removes what is older than the one before it. One that cannot be written leaves nothing behind: its parts would take
-    /// the room that the record of the failure needs.
+    /// Writes a checkpoint and removes what is older than the one before it. One that cannot be
+    /// written leaves nothing behind: its parts would take the room that the record of the failure
+    /// needs.
     pub fn write(&mut self, checkpoint: Checkpoint) -> Result<()> {
         fs::create_dir_all(&self.path).map_err(|source| Error::io("cannot create", &self.path, source))?;
         let (this, before) = (self.next, self.next - 1);
@@ -125,19 +127,20 @@ impl Folder {
         write_json(&self.manifest(self.next), &Manifest { format: FORMAT, version, chain, cycle, parts })
     }
 
-    fn write_part(&self, name: &str, bytes: &[u8]) -> Result<Part> {
+    fn write_part(&self, name: &str, bytes: &[u8]) -> Result<StoredPart> {
         let file = format!("{:08}-{name}.part", self.next);
         let path = self.path.join(&file);
         let written = File::create(&path).and_then(|mut out| out.write_all(bytes).and_then(|()| out.sync_all()));
         written.map_err(|source| Error::io("cannot write", &path, source))?;
-        Ok(Part { file, bytes: bytes.len() as u64, crc32: crc32fast::hash(bytes) })
+        Ok(StoredPart { file, bytes: bytes.len() as u64, crc32: crc32fast::hash(bytes) })
     }
 
     fn manifest(&self, number: u64) -> PathBuf {
         self.path.join(format!("{number:08}.json"))
     }
 
-    /// Removes checkpoints by their number. Best effort: what cannot be removed now is removed with the next checkpoint.
+    /// Removes checkpoints by their number. Best effort: what cannot be removed now is removed with
+    /// the next checkpoint.
     fn remove(&self, is_to_go: impl Fn(u64) -> bool) {
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -152,9 +155,10 @@ impl Folder {
         Some(self.read().ok()?.checkpoint?.saved.place())
     }
 
-    /// The newest checkpoint that is whole. One of another format is rejected, not passed over: the run would begin again and overwrite it.
-    pub fn read(&self) -> Result<Found> {
-        let mut found = Found { checkpoint: None, passed_over: Vec::new() };
+    /// The newest checkpoint that is whole. One of another format is rejected, not passed over: the
+    /// run would begin again and overwrite it.
+    pub fn read(&self) -> Result<FoundCheckpoint> {
+        let mut found = FoundCheckpoint { checkpoint: None, passed_over: Vec::new() };
         for number in numbers(&self.path)?.into_iter().rev() {
             Self::check_format(&self.manifest(number))?;
             match self.read_one(number) {
@@ -189,7 +193,7 @@ impl Folder {
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|error| damaged(&path, format!("is no manifest: {error}")))?;
         let Some((run, workers)) = manifest.parts.split_first() else { return Err(damaged(&path, "has no parts")) };
-        let (mut saved, files): (Saved, Files) = decode(&self.path.join(&run.file), &self.read_part(run)?)?;
+        let (mut saved, files): (RunState, Files) = decode(&self.path.join(&run.file), &self.read_part(run)?)?;
         let workers: Vec<Vec<u8>> = workers.iter().map(|part| self.read_part(part)).collect::<Result<_>>()?;
         match &mut saved.stage {
             Stage::Nodes(nodes) => nodes.workers = workers,
@@ -199,7 +203,7 @@ impl Folder {
         Ok(Checkpoint { saved, files })
     }
 
-    fn read_part(&self, part: &Part) -> Result<Vec<u8>> {
+    fn read_part(&self, part: &StoredPart) -> Result<Vec<u8>> {
         let path = self.path.join(&part.file);
         if Path::new(&part.file).components().count() != 1 {
             return Err(damaged(&path, "is not in the folder of checkpoints"));

@@ -1,7 +1,9 @@
-//! The state of a run at the border of a cycle: enough to go on as if nothing had happened.
+//! The state of a run at the border of a cycle: enough to go on as if uninterrupted.
 //!
-//! Each layer of a run adds what only it knows: the sampler or the nodes their state ([`Stage`]), the exact finish what the faster method has found
-//! ([`Found`]), the chains what has come before ([`Earlier`]). On the way in, each takes out its own part again. [`folder`] puts it on disk.
+//! Each layer of a run adds what only it knows: the sampler or the nodes their state ([`Stage`]),
+//! the exact finish what the faster method has found ([`FoundState`]), the chains what has come
+//! before ([`Earlier`]). On the way in, each takes out its own part again. [`folder`] puts it on
+//! disk.
 
 pub mod folder;
 
@@ -15,17 +17,17 @@ use crate::trace::CycleInfo;
 
 /// A run between two cycles.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Saved {
+pub struct RunState {
     /// Where the sampler is.
     pub stage: Stage,
-    /// What a faster method has found, where an exact sampler goes on from there.
-    pub found: Option<Found>,
+    /// What a faster method has found, where an exact sampler resumes from there.
+    pub found: Option<FoundState>,
     /// What chains before this one did, and what this one has told.
     pub earlier: Earlier,
 }
 
-impl Saved {
-    /// Whether there is more than the options to go on from.
+impl RunState {
+    /// Whether there is more than the options to resume from.
     pub fn has_begun(&self) -> bool {
         self.found.is_some() || !matches!(self.stage, Stage::Start)
     }
@@ -54,7 +56,7 @@ pub enum Stage {
     Nodes(NodesState),
 }
 
-impl From<Stage> for Saved {
+impl From<Stage> for RunState {
     fn from(stage: Stage) -> Self {
         Self { stage, ..Self::default() }
     }
@@ -90,7 +92,7 @@ pub struct NodesState {
 
 /// What a faster method has found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundState {
     /// Its outcome.
     pub outcome: Outcome,
     /// What it took.

@@ -1,7 +1,9 @@
-//! Algorithm 1 for documents: ρ of a birth with all components at once, from an index of the components by their words.
+//! Algorithm 1 for documents: ρ of a birth with all components at once, from an index of the
+//! components by their words.
 //!
-//! The first cycle of a corpus brings tens of thousands of births into thousands of components. Nothing is approximated but this: what is hopeless
-//! beside the best choice is left out of the draw.
+//! The first cycle of a corpus brings tens of thousands of births into thousands of components.
+//! Nothing is approximated but this: what is hopeless beside the best choice is left out of the
+//! draw.
 
 use super::progressive::ConsolidateInfo;
 use super::{ComponentId, PieceKey, Pool};
@@ -10,7 +12,8 @@ use crate::rng::Stream;
 use crate::special::log_gammas::LogGammas;
 use crate::stats::Stats;
 
-/// Nats below the best at which a choice is hopeless: all components together are then less than a draw can tell.
+/// Nats below the best at which a choice is hopeless: all components together are then less than a
+/// draw can tell.
 const HOPELESS: f64 = 40.0;
 
 /// Takes births into a settled pool, in the given order.
@@ -75,7 +78,8 @@ impl Components {
         self.ids[ix]
     }
 
-    /// The components that are not hopeless, and log ρ with each; at the end that of standing alone.
+    /// The components that are not hopeless, and log ρ with each; at the end that of standing
+    /// alone.
     fn hopeful(&mut self, birth: &Stats) -> (Vec<usize>, Vec<f64>) {
         let mut log_ratios = self.index.log_overlaps(birth);
         let alone = self.log_gammas.of(birth.count) + self.log_alpha;

@@ -1,12 +1,13 @@
 //! Label entropy at the coordinator: what all workers say of how far components overlap.
 //!
-//! ρ compares two single labellings. Where components overlap there are very many labellings with both of them, and log ρ + L compares the two mixtures' marginal
-//! likelihoods to first order: L(A, B) = Σ log q, q the conditional probability of a row's own side among the two.
+//! ρ compares two single labellings. Where components overlap there are very many labellings with
+//! both of them, and log ρ + L compares the two mixtures' marginal likelihoods to first order: L(A,
+//! B) = Σ log q, q the conditional probability of a row's own side among the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ComponentId;
-use crate::method::consolidated::message::Overlap;
+use crate::method::consolidated::message::SweepOverlap;
 
 /// L of pairs of components and of halves, over all rows.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +24,7 @@ impl LabelEntropy {
     /// Sums what the workers say, in their order, each with the components that it names by their
     /// places.
     pub fn of<'a>(
-        workers: impl IntoIterator<Item = (&'a [ComponentId], &'a Overlap)>,
+        workers: impl IntoIterator<Item = (&'a [ComponentId], &'a SweepOverlap)>,
         known: impl IntoIterator<Item = ComponentId>,
     ) -> Self {
         let mut entropy = Self { known: known.into_iter().collect(), ..Self::default() };
@@ -76,7 +77,8 @@ impl LabelEntropy {
         self.log_certainty
     }
 
-    /// Two components have become one. The sum of L is a bound from below: it may keep a pair apart for a cycle, until it is counted again.
+    /// Two components have become one. The sum of L is a bound from below: it may keep a pair apart
+    /// for a cycle, until it is counted again.
     pub fn join(&mut self, kept: ComponentId, gone: ComponentId) {
         for (other, log_share) in self.pairs.remove(&gone).unwrap_or_default() {
             if let Some(with) = self.pairs.get_mut(&other) {

@@ -1,16 +1,19 @@
 //! Hungarian consolidation: the births of one worker against the components there are, all at once.
 //!
-//! A worker's births are different components to it, so at most one of them goes to each component. The matching with the largest
-//! summed log ρ is taken, where to stay apart is worth 0. Workers come one after another; a birth that stayed apart is a component for the next.
+//! A worker's births are different components to it, so at most one of them goes to each component.
+//! The matching with the largest summed log ρ is taken, where to stay apart is worth 0. Workers
+//! come one after another; a birth that stayed apart is a component for the next.
 //!
-//! As the paper's text has it, duplicates that a worker opened never meet again. The authors' program lets rows that join a component new to their worker
-//! arrive as births ([`Joins::Births`](crate::method::consolidated::Joins)); then they do, and the method uses that by default.
+//! As the paper's text has it, duplicates that a worker opened never meet again. The authors'
+//! program lets rows that join a component new to their worker arrive as births
+//! ([`Joins::Births`](crate::method::consolidated::Joins)); then they do, and the method uses that
+//! by default.
 
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 
 use super::progressive::ConsolidateInfo;
 use super::ratio::Room;
-use super::{MergeRatio, PieceKey, Pool, Weighed};
+use super::{MergeRatio, PieceKey, Pool, WeighedStats};
 use crate::family::Conjugate;
 use crate::stats::Stats;
 
@@ -25,14 +28,14 @@ pub fn absorb(pool: &mut Pool, births: Vec<(PieceKey, Stats)>, family: &dyn Conj
         while let Some(next) = births.next_if(|(key, _)| key.shard == shard) {
             of_worker.push(next);
         }
-        let of_worker = of_worker.into_iter().map(|(key, stats)| (key, Weighed::new(family, stats)));
+        let of_worker = of_worker.into_iter().map(|(key, stats)| (key, WeighedStats::new(family, stats)));
         info.merges += absorb_of_worker(pool, of_worker.collect(), &ratio);
     }
     info
 }
 
 /// Returns how many were merged.
-fn absorb_of_worker(pool: &mut Pool, births: Vec<(PieceKey, Weighed)>, ratio: &MergeRatio<'_>) -> u64 {
+fn absorb_of_worker(pool: &mut Pool, births: Vec<(PieceKey, WeighedStats)>, ratio: &MergeRatio<'_>) -> u64 {
     let (mut ids, mut gains, mut room) = (Vec::new(), vec![Gains::new(); births.len()], Room::default());
     for (id, total) in pool.live() {
         ratio.with_spread(total, &mut room, |total| {
@@ -68,7 +71,8 @@ fn best_matching(gains: &[Gains]) -> Vec<Option<usize>> {
     if rows.is_empty() {
         return matching;
     }
-    // a partner who is no gain is worth 0, which is to stay apart: so there need not be a column for that, only columns enough for all rows
+    // a partner who is no gain is worth 0, which is to stay apart: so there need not be a column
+    // for that, only columns enough for all rows
     let mut weights = Matrix::new(rows.len(), partners.len().max(rows.len()), 0);
     for (row_ix, &row) in rows.iter().enumerate() {
         for (partner, gain) in &gains[row] {

@@ -18,22 +18,22 @@ const NEAREST: usize = 12;
 
 /// A pair that would be better as one.
 #[derive(PartialEq)]
-struct Candidate {
+struct MergeCandidate {
     log_ratio: f64,
     ids: (ComponentId, ComponentId),
     /// How often each had been merged when the ratio was computed.
     versions: (u32, u32),
 }
 
-impl Eq for Candidate {}
+impl Eq for MergeCandidate {}
 
-impl Ord for Candidate {
+impl Ord for MergeCandidate {
     fn cmp(&self, other: &Self) -> Ordering {
         self.log_ratio.total_cmp(&other.log_ratio).then_with(|| other.ids.cmp(&self.ids))
     }
 }
 
-impl PartialOrd for Candidate {
+impl PartialOrd for MergeCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -84,7 +84,7 @@ pub(crate) fn merge_best(
     ids.iter().for_each(|&id| merging.consider(pool, id, |other| other < id));
     let mut n_merges = 0;
     while n_merges < limit.n_merges
-        && let Some(Candidate { ids: (a, b), versions, .. }) = merging.queue.pop()
+        && let Some(MergeCandidate { ids: (a, b), versions, .. }) = merging.queue.pop()
     {
         if (merging.versions.of(a), merging.versions.of(b)) != versions
             || pool.total(a).is_none()
@@ -107,7 +107,7 @@ struct Merging<'a> {
     neighbours: BTreeMap<ComponentId, Vec<ComponentId>>,
     entropy: &'a mut LabelEntropy,
     versions: Versions,
-    queue: BinaryHeap<Candidate>,
+    queue: BinaryHeap<MergeCandidate>,
     /// Pairs below are not looked at.
     floor: f64,
     room: Room,
@@ -141,7 +141,7 @@ impl Merging<'_> {
                 let log_ratio = ratio.log(total, set) + entropy.of_pair(id, other);
                 if log_ratio > *floor {
                     let versions = (versions.of(id), versions.of(other));
-                    queue.push(Candidate { log_ratio, ids: (id, other), versions });
+                    queue.push(MergeCandidate { log_ratio, ids: (id, other), versions });
                 }
             }
         });

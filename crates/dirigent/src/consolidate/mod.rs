@@ -1,7 +1,8 @@
 //! Consolidation: the coordinator's side of the paper, on statistics alone.
 //!
-//! The [`Pool`] holds what every worker has contributed, piece by piece, and who owns each piece. [`progressive`] (Algorithm 1),
-//! [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`] decide which pieces belong together: they change owners, never statistics.
+//! The [`Pool`] holds what every worker has contributed, piece by piece, and who owns each piece.
+//! [`progressive`] (Algorithm 1), [`pooled`] (with Algorithm 2 in [`restricted`]) and [`hungarian`]
+//! decide which pieces belong together: they change owners, never statistics.
 
 mod by_words;
 mod entropy;
@@ -21,5 +22,5 @@ mod timing;
 pub use entropy::LabelEntropy;
 pub use pool::{ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial};
 pub(crate) use pool::{PoolMemory, fits};
-pub use ratio::{MergeRatio, Weighed, log_merge_ratio};
+pub use ratio::{MergeRatio, WeighedStats, log_merge_ratio};
 pub(crate) use sketches::{Sketches, squared_distance};

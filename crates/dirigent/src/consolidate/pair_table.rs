@@ -1,28 +1,30 @@
 //! log ρ of all pairs of components, kept up to date as components come and go.
 //!
-//! A component has a slot. Pairs lie in rows: slot i with all slots before it; a pair with a free slot is −∞. Each row knows its
-//! largest entry, so a sum over millions of pairs only looks at the few rows near the top.
+//! A component has a slot. Pairs lie in rows: slot i with all slots before it; a pair with a free
+//! slot is −∞. Each row knows its largest entry, so a sum over millions of pairs only looks at the
+//! few rows near the top.
 
 use crate::rng::Stream;
 
-/// Pairs this far below the largest are left out of sums: even 10⁸ of them would not show in a double.
+/// Pairs this far below the largest are left out of sums: even 10⁸ of them would not show in a
+/// double.
 const NEGLIGIBLE: f64 = 60.0;
 
 /// log ρ of all pairs of slots.
 #[derive(Debug, Default)]
 pub(super) struct PairTable {
-    rows: Vec<Row>,
+    rows: Vec<PairRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct PairRow {
     /// log ρ with slots 0, 1, …
     logs: Vec<f64>,
     /// Where the largest is.
     largest_ix: usize,
 }
 
-impl Row {
+impl PairRow {
     fn new(logs: Vec<f64>) -> Self {
         let mut row = Self { logs, largest_ix: 0 };
         row.find_largest();
@@ -64,12 +66,12 @@ impl PairTable {
     /// Adds a slot with its log ρ to all slots before it.
     pub(super) fn push(&mut self, logs: Vec<f64>) {
         assert_eq!(logs.len(), self.rows.len(), "one entry for every slot before");
-        self.rows.push(Row::new(logs));
+        self.rows.push(PairRow::new(logs));
     }
 
     /// Replaces all pairs of a slot; its entry with itself is not looked at.
     pub(super) fn set(&mut self, slot: usize, logs: &[f64]) {
-        self.rows[slot] = Row::new(logs[..slot].to_vec());
+        self.rows[slot] = PairRow::new(logs[..slot].to_vec());
         for (row, &log) in self.rows.iter_mut().zip(logs).skip(slot + 1) {
             row.set(slot, log);
         }
@@ -82,7 +84,7 @@ impl PairTable {
 
     /// log Σρ over all pairs, or over those without one slot; −∞ if there is none.
     pub(super) fn log_total(&self, without: Option<usize>) -> f64 {
-        let largest_of = |(slot, row): (usize, &Row)| match without {
+        let largest_of = |(slot, row): (usize, &PairRow)| match without {
             Some(left_out) if left_out == slot => f64::NEG_INFINITY,
             Some(left_out) if left_out == row.largest_ix => largest_without(&row.logs, without).1,
             _ => row.largest(),
@@ -98,7 +100,7 @@ impl PairTable {
 
     /// A pair with probability ∝ ρ, the larger slot first.
     pub(super) fn draw(&self, rng: &mut Stream) -> Option<(usize, usize)> {
-        let top = self.rows.iter().map(Row::largest).fold(f64::NEG_INFINITY, f64::max);
+        let top = self.rows.iter().map(PairRow::largest).fold(f64::NEG_INFINITY, f64::max);
         if top == f64::NEG_INFINITY {
             return None;
         }

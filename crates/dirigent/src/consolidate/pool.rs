@@ -1,9 +1,11 @@
 //! The pool and its ledger of pieces.
 //!
-//! A piece is what one shard says of one component, named as its worker names it: by a component of its last snapshot, or by the number of
-//! a birth; where the component keeps halves, each half of it is a piece. The ledger holds every piece with its owner, also pieces without
-//! rows, as long as a worker's vocabulary has their name: a later contribution revives them. A component is the sum of the pieces it owns, in
-//! (shard, piece) order, so the pool always equals the ledger. Merges and splits change owners only.
+//! A piece is what one shard says of one component, named as its worker names it: by a component of
+//! its last snapshot, or by the number of a birth; where the component keeps halves, each half of
+//! it is a piece. The ledger holds every piece with its owner, also pieces without rows, as long as
+//! a worker's vocabulary has their name: a later contribution revives them. A component is the sum
+//! of the pieces it owns, in (shard, piece) order, so the pool always equals the ledger. Merges and
+//! splits change owners only.
 
 mod memory;
 mod owners;
@@ -17,7 +19,7 @@ pub use pieces::{ComponentId, Piece, PieceKey, PieceName, ShardId, Trial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::{Bound, RangeInclusive};
 
-use super::ratio::Weighed;
+use super::ratio::WeighedStats;
 use crate::family::Conjugate;
 use crate::halves::{Half, Halves};
 use crate::stats::{Stats, Sums};
@@ -26,9 +28,9 @@ use crate::stats::{Stats, Sums};
 struct Component {
     pieces: BTreeSet<PieceKey>,
     /// `None` while it has no rows.
-    total: Option<Weighed>,
+    total: Option<WeighedStats>,
     /// `None` while a half has no rows.
-    halves: [Option<Weighed>; 2],
+    halves: [Option<WeighedStats>; 2],
     trial: Trial,
 }
 
@@ -51,7 +53,8 @@ impl Component {
 /// What happened to a component since its total was added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
-    /// This piece and perhaps others after it came, all behind the pieces there were: they need only be added.
+    /// This piece and perhaps others after it came, all behind the pieces there were: they need
+    /// only be added.
     Appended(PieceKey),
     /// Anything else.
     Any,
@@ -122,10 +125,11 @@ impl Pool {
         self.components.contains_key(&id)
     }
 
-    /// Replaces what a known piece contributes. It is in the half its worker says, if that is of the owner's current generation. What is said of an unknown piece is handed back.
+    /// Replaces what a known piece contributes. It is in the half its worker says, if that is of
+    /// the owner's current generation. What is said of an unknown piece is handed back.
     pub fn contribute(&mut self, key: PieceKey, stats: Stats) -> Result<(), Stats> {
         let Some(piece) = self.pieces.get_mut(&key) else { return Err(stats) };
-        // without halves told there is nothing to look up
+        // without halves sent there is nothing to look up
         let is_current = piece.told.is_some() && {
             let trial = self.components[&piece.owner].trial;
             key.name == PieceName::Component(piece.owner) && trial.is_on && piece.told == Some(trial.generation)
@@ -196,7 +200,7 @@ impl Pool {
             });
             let before = before.map(|total| total.stats).or_else(|| stats.pop_front().cloned());
             let total = before.map(|total| sum_of(total, stats.make_contiguous(), family));
-            component.total = total.map(|total| Weighed::new(family, total));
+            component.total = total.map(|total| WeighedStats::new(family, total));
         }
         for id in std::mem::take(&mut self.stale_halves) {
             let Some(component) = self.components.get_mut(&id) else { continue };
@@ -210,31 +214,34 @@ impl Pool {
                 let in_half = pieces.filter(|piece| piece.half == Some(half));
                 let mut stats: VecDeque<&Stats> = in_half.filter_map(|piece| piece.stats.as_ref()).collect();
                 let first = stats.pop_front()?.clone();
-                Some(Weighed::new(family, sum_of(first, stats.make_contiguous(), family)))
+                Some(WeighedStats::new(family, sum_of(first, stats.make_contiguous(), family)))
             });
         }
     }
 
     /// The components that have rows, by id. The pool must be settled.
-    pub fn live(&self) -> impl Iterator<Item = (ComponentId, &Weighed)> {
+    pub fn live(&self) -> impl Iterator<Item = (ComponentId, &WeighedStats)> {
         assert!(self.stale.is_empty(), "the pool must be settled");
         self.components.iter().filter_map(|(id, component)| Some((*id, component.total.as_ref()?)))
     }
 
     /// The total of a component that has rows.
-    pub fn total(&self, id: ComponentId) -> Option<&Weighed> {
+    pub fn total(&self, id: ComponentId) -> Option<&WeighedStats> {
         assert!(self.stale.is_empty(), "the pool must be settled");
         self.components.get(&id)?.total.as_ref()
     }
 
     /// The halves of a component, as far as they have rows.
-    pub fn half_totals(&self, id: ComponentId) -> [Option<&Weighed>; 2] {
+    pub fn half_totals(&self, id: ComponentId) -> [Option<&WeighedStats>; 2] {
         assert!(self.stale_halves.is_empty(), "the pool must be settled");
         self.components.get(&id).map_or([None; 2], |component| component.halves.each_ref().map(Option::as_ref))
     }
 
     /// The components that have rows, by id, with what workers may know of their halves.
-    pub fn live_with_halves(&self, family: &dyn Conjugate) -> impl Iterator<Item = (ComponentId, &Weighed, Halves)> {
+    pub fn live_with_halves(
+        &self,
+        family: &dyn Conjugate,
+    ) -> impl Iterator<Item = (ComponentId, &WeighedStats, Halves)> {
         assert!(self.stale.is_empty() && self.stale_halves.is_empty(), "the pool must be settled");
         let live =
             self.components.iter().filter_map(|(id, component)| Some((*id, component, component.total.as_ref()?)));
@@ -246,7 +253,8 @@ impl Pool {
         self.components[&id].trial
     }
 
-    /// Lets a component go on trying. With another generation, or at rest, none of its pieces is in a half.
+    /// Lets a component go on trying. With another generation, or at rest, none of its pieces is in
+    /// a half.
     pub fn set_trial(&mut self, id: ComponentId, trial: Trial) {
         let component = self.components.get_mut(&id).expect("only known components try");
         let goes_on = component.trial.generation == trial.generation && component.trial.is_on == trial.is_on;
@@ -275,7 +283,8 @@ impl Pool {
         self.stale_halves.insert(piece.owner);
     }
 
-    /// Whether a component could be split into its halves: both have rows, and no row is outside them.
+    /// Whether a component could be split into its halves: both have rows, and no row is outside
+    /// them.
     pub fn is_splittable(&self, id: ComponentId) -> bool {
         let component = &self.components[&id];
         let is_in_half = |key: &PieceKey| {
@@ -285,7 +294,8 @@ impl Pool {
         self.half_totals(id).iter().all(Option::is_some) && component.pieces.iter().all(is_in_half)
     }
 
-    /// The pieces of a component that have rows, in (shard, piece) order: what a split can tell apart.
+    /// The pieces of a component that have rows, in (shard, piece) order: what a split can tell
+    /// apart.
     pub fn atoms(&self, id: ComponentId) -> impl Iterator<Item = (PieceKey, &Stats)> {
         let pieces = self.components.get(&id).into_iter().flat_map(|component| &component.pieces);
         pieces.filter_map(|key| Some((*key, self.pieces[key].stats.as_ref()?)))
@@ -303,8 +313,8 @@ fn of_shard(shard: ShardId) -> RangeInclusive<PieceKey> {
     first..=PieceKey { shard, name: PieceName::Birth(u64::MAX), half: Half::Right }
 }
 
-/// What is to be added up for the components of which anything may have changed, by one pass over the ledger: that is faster than to look up every
-/// piece of most components.
+/// What is to be added up for the components of which anything may have changed, by one pass over
+/// the ledger: that is faster than to look up every piece of most components.
 fn gather<'a>(
     pieces: &'a BTreeMap<PieceKey, Piece>,
     stale: &BTreeMap<ComponentId, Change>,
@@ -319,7 +329,8 @@ fn gather<'a>(
     gathered
 }
 
-/// The sum in the given order. Many sparse sets go through a dense sum: list after list would copy the growing total each time.
+/// The sum in the given order. Many sparse sets go through a dense sum: list after list would copy
+/// the growing total each time.
 pub(super) fn sum_of(first: Stats, others: &[&Stats], family: &dyn Conjugate) -> Stats {
     let is_dense_detour = matches!(first.sums, Sums::Counts(_)) && others.len() > 3;
     let mut total = if is_dense_detour { first.to_dense(family.stats_len()) } else { first };

@@ -1,17 +1,19 @@
-//! Pooled consolidation: merge and split moves on the pieces, by Metropolis–Hastings (section 4.2.2 of the paper).
+//! Pooled consolidation: merge and split moves on the pieces, by Metropolis–Hastings (section 4.2.2
+//! of the paper).
 //!
-//! A move is a merge or a split with probability ½ each, also where one is impossible: then nothing happens. A merge takes an unordered
-//! pair ∝ ρ(A, B). A split takes a component C of several pieces ∝ 1/β_C and parts it by Algorithm 2; if that ends with one group nothing
-//! changes. The acceptance needs both proposal probabilities, with the pools before and after; it leaves the posterior over the
-//! partitions of the pieces exactly invariant.
+//! A move is a merge or a split with probability ½ each, also where one is impossible: then nothing
+//! happens. A merge takes an unordered pair ∝ ρ(A, B). A split takes a component C of several
+//! pieces ∝ 1/β_C and parts it by Algorithm 2; if that ends with one group nothing changes. The
+//! acceptance needs both proposal probabilities, with the pools before and after; it leaves the
+//! posterior over the partitions of the pieces exactly invariant.
 
 use std::collections::BTreeSet;
 
 use super::pair_table::PairTable;
 use super::pool::sum_of;
 use super::progressive::{self, ConsolidateInfo};
-use super::restricted::{self, Guide, Walk};
-use super::{ComponentId, MergeRatio, PieceKey, Pool, Weighed};
+use super::restricted::{self, Guide, RestrictedWalk};
+use super::{ComponentId, MergeRatio, PieceKey, Pool, WeighedStats};
 use crate::family::Conjugate;
 use crate::rng::Stream;
 use crate::special::log_sum_exp;
@@ -56,24 +58,25 @@ pub fn refine(
     info
 }
 
-/// What the moves need to know of the pool, kept up to date as it changes. Components sit in slots; a merge frees one.
+/// What the moves need to know of the pool, kept up to date as it changes. Components sit in slots;
+/// a merge frees one.
 struct Moves<'a> {
     ratio: MergeRatio<'a>,
-    slots: Vec<Option<Member>>,
+    slots: Vec<Option<PooledMember>>,
     pairs: PairTable,
     /// log 1/β_C; −∞ for a free slot and for a component of one piece.
     log_split_weights: Vec<f64>,
 }
 
-struct Member {
+struct PooledMember {
     id: ComponentId,
     /// Beside the pool's own: a row of ratios is computed over all of them.
-    total: Weighed,
+    total: WeighedStats,
 }
 
-/// A merge that could be made, with the logarithms of the probabilities to propose it, given that the move is a merge, and to propose the split
-/// that undoes it, given that the move is a split.
-struct Merge {
+/// A merge that could be made, with the logarithms of the probabilities to propose it, given that
+/// the move is a merge, and to propose the split that undoes it, given that the move is a split.
+struct MergeMove {
     slots: (usize, usize),
     log_ratio: f64,
     log_proposal: f64,
@@ -82,22 +85,23 @@ struct Merge {
     log_split_weight: f64,
 }
 
-impl Merge {
+impl MergeMove {
     /// Before the cut at one.
     fn log_acceptance(&self) -> f64 {
         self.log_ratio + self.log_reverse - self.log_proposal
     }
 }
 
-/// A split that could be made, with the logarithms of the probabilities to propose it and to propose the merge that undoes it.
+/// A split that could be made, with the logarithms of the probabilities to propose it and to
+/// propose the merge that undoes it.
 struct Split {
     slot: usize,
     parting: BTreeSet<PieceKey>,
     log_ratio: f64,
     log_proposal: f64,
     log_reverse: f64,
-    left: Part,
-    right: Part,
+    left: SplitPart,
+    right: SplitPart,
 }
 
 impl Split {
@@ -108,8 +112,8 @@ impl Split {
 }
 
 /// One side of a split.
-struct Part {
-    total: Weighed,
+struct SplitPart {
+    total: WeighedStats,
     /// log ρ with every other slot; −∞ with free ones and the one that is split.
     log_ratios: Vec<f64>,
     log_split_weight: f64,
@@ -123,7 +127,7 @@ impl<'a> Moves<'a> {
             let atoms: Vec<&Stats> = pool.atoms(id).map(|(_, stats)| stats).collect();
             moves.pairs.push(moves.log_ratios(total, None));
             moves.log_split_weights.push(moves.log_split_weight(&atoms));
-            moves.slots.push(Some(Member { id, total: total.clone() }));
+            moves.slots.push(Some(PooledMember { id, total: total.clone() }));
         }
         moves
     }
@@ -157,7 +161,7 @@ impl<'a> Moves<'a> {
     }
 
     /// The merge of two slots: how it is proposed and accepted.
-    fn merge(&self, pool: &Pool, slots: (usize, usize)) -> Merge {
+    fn merge(&self, pool: &Pool, slots: (usize, usize)) -> MergeMove {
         let (atoms, parting) = union_of_atoms(pool, self.member(slots.0).id, self.member(slots.1).id);
         let log_ratio = self.pairs.get(slots.0, slots.1);
         let log_proposal = log_ratio - self.pairs.log_total(None);
@@ -167,11 +171,11 @@ impl<'a> Moves<'a> {
         log_weights_after.push(log_split_weight);
         let log_split_path = restricted::walk(&self.ratio, &atoms, Guide::Follow(&parting)).log_probability;
         let log_reverse = log_split_weight - log_sum_exp(&log_weights_after) + log_split_path;
-        Merge { slots, log_ratio, log_proposal, log_reverse, log_split_weight }
+        MergeMove { slots, log_ratio, log_proposal, log_reverse, log_split_weight }
     }
 
     /// The split of a slot by a walk that ended with two groups: how it is proposed and accepted.
-    fn split(&self, pool: &Pool, slot: usize, walk: &Walk) -> Split {
+    fn split(&self, pool: &Pool, slot: usize, walk: &RestrictedWalk) -> Split {
         let (left, _) = self.part(pool, slot, walk, false);
         let (right, parting) = self.part(pool, slot, walk, true);
         let log_ratio = self.ratio.log(&left.total, &right.total);
@@ -186,32 +190,43 @@ impl<'a> Moves<'a> {
         Split { slot, parting, log_ratio, log_proposal, log_reverse, left, right }
     }
 
-    fn part(&self, pool: &Pool, slot: usize, walk: &Walk, is_parting: bool) -> (Part, BTreeSet<PieceKey>) {
+    fn part(
+        &self,
+        pool: &Pool,
+        slot: usize,
+        walk: &RestrictedWalk,
+        is_parting: bool,
+    ) -> (SplitPart, BTreeSet<PieceKey>) {
         let atoms = pool.atoms(self.member(slot).id).zip(&walk.parting).filter(|(_, parts)| **parts == is_parting);
         let (keys, atoms): (BTreeSet<PieceKey>, Vec<&Stats>) = atoms.map(|(atom, _)| atom).unzip();
-        let total = Weighed::new(self.ratio.family, sum_of(atoms[0].clone(), &atoms[1..], self.ratio.family));
+        let total = WeighedStats::new(self.ratio.family, sum_of(atoms[0].clone(), &atoms[1..], self.ratio.family));
         let log_ratios = self.log_ratios(&total, Some(slot));
         let log_split_weight = self.log_split_weight(&atoms);
-        (Part { total, log_ratios, log_split_weight }, keys)
+        (SplitPart { total, log_ratios, log_split_weight }, keys)
     }
 
-    fn apply_merge(&mut self, pool: &mut Pool, merge: &Merge) {
+    fn apply_merge(&mut self, pool: &mut Pool, merge: &MergeMove) {
         let (slot, freed) = merge.slots;
         let id = pool.merge(self.member(slot).id, self.member(freed).id, self.ratio.family);
         let total = pool.total(id).expect("it has rows").clone();
         self.free(freed);
         let log_ratios = self.log_ratios(&total, Some(slot));
-        self.put(slot, Member { id, total }, &log_ratios, merge.log_split_weight);
+        self.put(slot, PooledMember { id, total }, &log_ratios, merge.log_split_weight);
     }
 
     fn apply_split(&mut self, pool: &mut Pool, split: Split) {
         let (left_id, right_id) = pool.split(self.member(split.slot).id, &split.parting, self.ratio.family);
         let Split { slot, left, mut right, log_ratio, .. } = split;
-        self.put(slot, Member { id: left_id, total: left.total }, &left.log_ratios, left.log_split_weight);
+        self.put(slot, PooledMember { id: left_id, total: left.total }, &left.log_ratios, left.log_split_weight);
         let free_slot = self.slots.iter().position(Option::is_none).unwrap_or_else(|| self.add_slot());
         right.log_ratios.resize(self.slots.len(), f64::NEG_INFINITY);
         right.log_ratios[slot] = log_ratio;
-        self.put(free_slot, Member { id: right_id, total: right.total }, &right.log_ratios, right.log_split_weight);
+        self.put(
+            free_slot,
+            PooledMember { id: right_id, total: right.total },
+            &right.log_ratios,
+            right.log_split_weight,
+        );
     }
 
     fn add_slot(&mut self) -> usize {
@@ -221,7 +236,7 @@ impl<'a> Moves<'a> {
         self.slots.len() - 1
     }
 
-    fn put(&mut self, slot: usize, member: Member, log_ratios: &[f64], log_split_weight: f64) {
+    fn put(&mut self, slot: usize, member: PooledMember, log_ratios: &[f64], log_split_weight: f64) {
         self.pairs.set(slot, log_ratios);
         self.log_split_weights[slot] = log_split_weight;
         self.slots[slot] = Some(member);
@@ -233,14 +248,14 @@ impl<'a> Moves<'a> {
         self.slots[slot] = None;
     }
 
-    fn member(&self, slot: usize) -> &Member {
+    fn member(&self, slot: usize) -> &PooledMember {
         self.slots[slot].as_ref().expect("a move concerns slots that are taken")
     }
 
     /// log ρ with every slot, −∞ with free ones and the one left out.
-    fn log_ratios(&self, total: &Weighed, left_out: Option<usize>) -> Vec<f64> {
+    fn log_ratios(&self, total: &WeighedStats, left_out: Option<usize>) -> Vec<f64> {
         let total = self.ratio.spread(total);
-        let log_ratio = |(slot, member): (usize, &Option<Member>)| match member {
+        let log_ratio = |(slot, member): (usize, &Option<PooledMember>)| match member {
             Some(member) if Some(slot) != left_out => self.ratio.log(&total, &member.total),
             _ => f64::NEG_INFINITY,
         };
@@ -253,7 +268,8 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// The pieces of two components in (shard, piece) order, and which of them would part if the union were split into the two again.
+/// The pieces of two components in (shard, piece) order, and which of them would part if the union
+/// were split into the two again.
 fn union_of_atoms(pool: &Pool, a: ComponentId, b: ComponentId) -> (Vec<&Stats>, Vec<bool>) {
     let mut atoms: Vec<(PieceKey, &Stats, bool)> =
         [a, b].into_iter().flat_map(|id| pool.atoms(id).map(move |(key, stats)| (key, stats, id == b))).collect();

@@ -1,13 +1,14 @@
 //! Algorithm 1: progressive consolidation.
 //!
-//! Births come one by one; each is merged into component k with probability ∝ ρ(S_k, S') or stays a component of its own with weight 1.
+//! Births come one by one; each is merged into component k with probability ∝ ρ(S_k, S') or stays a
+//! component of its own with weight 1.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use super::sketches::Sketches;
-use super::{MergeRatio, PieceKey, Pool, Weighed, by_words};
+use super::{MergeRatio, PieceKey, Pool, WeighedStats, by_words};
 use crate::family::Conjugate;
 use crate::rng::Stream;
 use crate::stats::Stats;
@@ -36,7 +37,7 @@ const BATCH: usize = 32;
 
 struct Birth {
     key: PieceKey,
-    set: Weighed,
+    set: WeighedStats,
     /// log ρ with every component.
     log_weights: Vec<f64>,
 }
@@ -65,7 +66,7 @@ pub(super) fn absorb_in_batches(
 ) -> ConsolidateInfo {
     let ratio = MergeRatio::new(family, alpha);
     let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };
-    let weigh = |(key, stats)| Birth { key, set: Weighed::new(family, stats), log_weights: Vec::new() };
+    let weigh = |(key, stats)| Birth { key, set: WeighedStats::new(family, stats), log_weights: Vec::new() };
     let mut births = births.into_iter().map(weigh);
     loop {
         let batch: VecDeque<Birth> = births.by_ref().take(BATCH).collect();
@@ -79,8 +80,9 @@ pub(super) fn absorb_in_batches(
 /// Components that a birth is compared with, where only near ones are.
 const NEAREST: usize = 16;
 
-/// The same for many births and components, beyond the paper: each birth is compared with the components near it only. Documents, whose sketch does
-/// not tell well enough what is near, are compared with all by their words.
+/// The same for many births and components, beyond the paper: each birth is compared with the
+/// components near it only. Documents, whose sketch does not tell well enough what is near, are
+/// compared with all by their words.
 pub fn absorb_near(
     pool: &mut Pool,
     births: Vec<(PieceKey, Stats)>,
@@ -101,7 +103,7 @@ pub fn absorb_near(
     }
     for (key, stats) in births {
         let near = sketches.nearest(&family.sketch(&stats), NEAREST, None);
-        let birth = Weighed::new(family, stats);
+        let birth = WeighedStats::new(family, stats);
         let log_ratio = |ix: &usize| ratio.log(pool.total(ids[*ix]).expect("it has rows"), &birth);
         let log_weights: Vec<f64> = near.iter().map(log_ratio).chain([0.0]).collect();
         let chosen = near.get(rng.categorical(&log_weights)).copied().unwrap_or(ids.len());
@@ -117,7 +119,8 @@ pub fn absorb_near(
     info
 }
 
-/// One by one, but the components are gone through once for the ratios with all of them. Returns how many were merged.
+/// One by one, but the components are gone through once for the ratios with all of them. Returns
+/// how many were merged.
 fn absorb_batch(pool: &mut Pool, mut batch: VecDeque<Birth>, ratio: &MergeRatio<'_>, rng: &mut Stream) -> u64 {
     let (mut ids, mut n_merged) = (Vec::new(), 0);
     for (id, total) in pool.live() {
@@ -140,7 +143,7 @@ fn absorb_batch(pool: &mut Pool, mut batch: VecDeque<Birth>, ratio: &MergeRatio<
 }
 
 /// Sets log ρ of all births with one component, which may be a new one.
-fn set_ratios(batch: &mut VecDeque<Birth>, component_ix: usize, total: &Weighed, ratio: &MergeRatio<'_>) {
+fn set_ratios(batch: &mut VecDeque<Birth>, component_ix: usize, total: &WeighedStats, ratio: &MergeRatio<'_>) {
     for birth in batch {
         birth.log_weights.resize(birth.log_weights.len().max(component_ix + 1), 0.0);
         birth.log_weights[component_ix] = ratio.log(total, &birth.set);

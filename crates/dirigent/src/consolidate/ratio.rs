@@ -1,4 +1,5 @@
-//! The merge-split ratio ρ(A, B): how much more probable it is that two sets of rows are one component than two.
+//! The merge-split ratio ρ(A, B): how much more probable it is that two sets of rows are one
+//! component than two.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use crate::stats::{Stats, Sums};
 
 /// A set of rows with what its ratios need again and again.
 #[derive(Debug, Clone)]
-pub struct Weighed {
+pub struct WeighedStats {
     /// The statistics.
     pub stats: Stats,
     /// b(S).
@@ -17,7 +18,7 @@ pub struct Weighed {
     log_gamma_count: f64,
 }
 
-impl Weighed {
+impl WeighedStats {
     /// Weighs a set that has rows.
     pub fn new(family: &dyn Conjugate, stats: Stats) -> Self {
         assert!(stats.count > 0, "a set without rows has no ratio");
@@ -48,29 +49,31 @@ impl<'a> MergeRatio<'a> {
     }
 
     /// log ρ(A, B) = −log α + ln Γ(n_A+n_B) − ln Γ(n_A) − ln Γ(n_B) + b(A∪B) + b₀ − b(A) − b(B).
-    pub fn log(&self, a: &Weighed, b: &Weighed) -> f64 {
+    pub fn log(&self, a: &WeighedStats, b: &WeighedStats) -> f64 {
         let log_gamma_both = log_gamma((a.stats.count + b.stats.count) as f64);
         let log_apart = a.log_normalizer + b.log_normalizer - self.log_normalizer_empty;
         log_gamma_both - a.log_gamma_count - b.log_gamma_count - self.log_alpha
             + self.family.log_overlap(&a.stats, &b.stats, log_apart)
     }
 
-    /// The same set laid out for ratios with many others: with every word in its place, a ratio costs no more than the words of the other.
-    pub fn spread<'w>(&self, set: &'w Weighed) -> Cow<'w, Weighed> {
+    /// The same set laid out for ratios with many others: with every word in its place, a ratio
+    /// costs no more than the words of the other.
+    pub fn spread<'w>(&self, set: &'w WeighedStats) -> Cow<'w, WeighedStats> {
         match set.stats.sums {
             Sums::Dense(_) => Cow::Borrowed(set),
-            Sums::Counts(_) => Cow::Owned(Weighed { stats: set.stats.to_dense(self.family.stats_len()), ..*set }),
+            Sums::Counts(_) => Cow::Owned(WeighedStats { stats: set.stats.to_dense(self.family.stats_len()), ..*set }),
         }
     }
 
-    /// Lends a set laid out like that, in `room`: for many sets one after another, of which each has few of the words.
-    pub fn with_spread<T>(&self, set: &Weighed, room: &mut Room, use_it: impl FnOnce(&Weighed) -> T) -> T {
+    /// Lends a set laid out like that, in `room`: for many sets one after another, of which each
+    /// has few of the words.
+    pub fn with_spread<T>(&self, set: &WeighedStats, room: &mut Room, use_it: impl FnOnce(&WeighedStats) -> T) -> T {
         if matches!(set.stats.sums, Sums::Dense(_)) {
             return use_it(set);
         }
         let mut stats = room.0.take().unwrap_or_else(|| self.family.empty_stats());
         stats.add(&set.stats);
-        let mut spread = Weighed { stats, ..*set };
+        let mut spread = WeighedStats { stats, ..*set };
         let result = use_it(&spread);
         // whole numbers: nothing is left behind
         spread.stats.subtract(&set.stats);
@@ -79,7 +82,7 @@ impl<'a> MergeRatio<'a> {
     }
 
     /// Puts B into A, given log ρ(A, B), from which b(A∪B) follows.
-    pub fn join(&self, a: &mut Weighed, b: &Weighed, log_ratio: f64) {
+    pub fn join(&self, a: &mut WeighedStats, b: &WeighedStats, log_ratio: f64) {
         a.stats.add(&b.stats);
         let log_gamma_both = log_gamma(a.stats.count as f64);
         let log_overlap = log_ratio + self.log_alpha + a.log_gamma_count + b.log_gamma_count - log_gamma_both;
@@ -93,7 +96,7 @@ impl<'a> MergeRatio<'a> {
 pub struct Room(Option<Stats>);
 
 /// log ρ(A, B) of a single pair: above 0, where the two are more probable as one.
-pub fn log_merge_ratio(family: &dyn Conjugate, alpha: f64, a: &Weighed, b: &Weighed) -> f64 {
+pub fn log_merge_ratio(family: &dyn Conjugate, alpha: f64, a: &WeighedStats, b: &WeighedStats) -> f64 {
     MergeRatio::new(family, alpha).log(a, b)
 }
 
@@ -110,7 +113,7 @@ mod tests {
         let alpha = 0.7;
         let apart = log_joint(&family, [&a, &b, &c], alpha, 0.0);
         let together = log_joint(&family, [&a.union(&b), &c], alpha, 0.0);
-        let ratio = log_merge_ratio(&family, alpha, &Weighed::new(&family, a), &Weighed::new(&family, b));
+        let ratio = log_merge_ratio(&family, alpha, &WeighedStats::new(&family, a), &WeighedStats::new(&family, b));
         assert!((ratio - (together - apart)).abs() < 1e-10);
     }
 
@@ -119,8 +122,8 @@ mod tests {
         let family = Multinomial { smoothing: 0.3, n_words: 4 };
         let stats = |count, entries: &[(u32, i64)]| Stats { count, sums: Sums::Counts(entries.to_vec()) };
         let (a, b) = (stats(3, &[(0, 2), (1, 5), (4, 7)]), stats(2, &[(1, 1), (3, 9), (4, 10)]));
-        let (ratio, fresh) = (MergeRatio::new(&family, 0.7), Weighed::new(&family, a.union(&b)));
-        let [a, b] = [a, b].map(|stats| Weighed::new(&family, stats));
+        let (ratio, fresh) = (MergeRatio::new(&family, 0.7), WeighedStats::new(&family, a.union(&b)));
+        let [a, b] = [a, b].map(|stats| WeighedStats::new(&family, stats));
         let mut joined = ratio.spread(&a).into_owned();
         assert_eq!(ratio.log(&joined, &b), ratio.log(&a, &b));
         ratio.join(&mut joined, &b, ratio.log(&a, &b));

@@ -1,10 +1,11 @@
-//! Algorithm 2: restricted consolidation, which parts the pieces of one component into two groups, or leaves them whole.
+//! Algorithm 2: restricted consolidation, which parts the pieces of one component into two groups,
+//! or leaves them whole.
 //!
-//! The pieces come in order. The first opens group 1; each further one joins it with weight ρ or opens group 2 with weight 1; once there are
-//! two groups it joins one of them ∝ ρ. Drawing a split and asking for the probability of a given one is the same walk, so the two cannot
-//! disagree.
+//! The pieces come in order. The first opens group 1; each further one joins it with weight ρ or
+//! opens group 2 with weight 1; once there are two groups it joins one of them ∝ ρ. Drawing a split
+//! and asking for the probability of a given one is the same walk, so the two cannot disagree.
 
-use super::{MergeRatio, Weighed};
+use super::{MergeRatio, WeighedStats};
 use crate::rng::Stream;
 use crate::stats::Stats;
 
@@ -13,20 +14,22 @@ use crate::stats::Stats;
 pub enum Guide<'a> {
     /// Chance.
     Draw(&'a mut Stream),
-    /// A split that is given: for each piece, whether it goes to group 2. The first piece never does.
+    /// A split that is given: for each piece, whether it goes to group 2. The first piece never
+    /// does.
     Follow(&'a [bool]),
 }
 
 /// A walk over the pieces of a component.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Walk {
+pub struct RestrictedWalk {
     /// For each piece, whether it went to group 2.
     pub parting: Vec<bool>,
-    /// The logarithm of the probability of exactly these choices: log γ_C(A, B), or log β_C if there is one group.
+    /// The logarithm of the probability of exactly these choices: log γ_C(A, B), or log β_C if
+    /// there is one group.
     pub log_probability: f64,
 }
 
-impl Walk {
+impl RestrictedWalk {
     /// Whether there are two groups.
     pub fn parts(&self) -> bool {
         self.parting.contains(&true)
@@ -34,14 +37,15 @@ impl Walk {
 }
 
 /// Walks over pieces that have rows, in (shard, piece) order.
-pub fn walk(ratio: &MergeRatio<'_>, atoms: &[&Stats], mut guide: Guide<'_>) -> Walk {
-    let weigh = |stats: &Stats| Weighed::new(ratio.family, stats.clone());
+pub fn walk(ratio: &MergeRatio<'_>, atoms: &[&Stats], mut guide: Guide<'_>) -> RestrictedWalk {
+    let weigh = |stats: &Stats| WeighedStats::new(ratio.family, stats.clone());
     let (first, rest) = atoms.split_first().expect("a component has pieces");
     if let Guide::Follow(parting) = guide {
         assert!(parting.len() == atoms.len() && !parting[0], "one choice a piece, and the first opens group 1");
     }
-    let (mut whole, mut parted): (Weighed, Option<Weighed>) = (ratio.spread(&weigh(first)).into_owned(), None);
-    let mut walk = Walk { parting: vec![false], log_probability: 0.0 };
+    let (mut whole, mut parted): (WeighedStats, Option<WeighedStats>) =
+        (ratio.spread(&weigh(first)).into_owned(), None);
+    let mut walk = RestrictedWalk { parting: vec![false], log_probability: 0.0 };
     for (ix, stats) in rest.iter().enumerate() {
         let atom = weigh(stats);
         let log_stay = ratio.log(&whole, &atom);
@@ -110,7 +114,7 @@ mod tests {
         let (ratio, atoms) = (MergeRatio::new(&family, 0.8), atoms.iter().collect::<Vec<_>>());
         let mut rng = Seed::new(3).stream(Role::Observer, 0, 0);
         let n = 40_000;
-        let drawn: Vec<Walk> = (0..n).map(|_| walk(&ratio, &atoms, Guide::Draw(&mut rng))).collect();
+        let drawn: Vec<RestrictedWalk> = (0..n).map(|_| walk(&ratio, &atoms, Guide::Draw(&mut rng))).collect();
         for parting in all_partings(4) {
             let p = libm::exp(walk(&ratio, &atoms, Guide::Follow(&parting)).log_probability);
             let share = drawn.iter().filter(|walk| walk.parting == parting).count() as f64 / f64::from(n);

@@ -48,7 +48,8 @@ impl Sketches {
         nearest
     }
 
-    /// The nearest of some points to one of them, in any order; of points that are as near, those of the smallest numbers.
+    /// The nearest of some points to one of them, in any order; of points that are as near, those
+    /// of the smallest numbers.
     pub(crate) fn nearest_among(&self, of: usize, among: &[usize], n_nearest: usize) -> Vec<usize> {
         let mut nearest: BinaryHeap<(TotalOrder, usize)> = BinaryHeap::with_capacity(n_nearest + 1);
         let mut farthest = f32::INFINITY;

@@ -36,7 +36,7 @@ pub fn place(pool: &mut Pool, shard: ShardId, family: &dyn Conjugate, alpha: f64
             continue;
         }
         let stats = pool.piece(key).and_then(|piece| piece.stats.clone()).expect("it has rows");
-        let piece = super::Weighed::new(family, stats);
+        let piece = super::WeighedStats::new(family, stats);
         let log_weights = halves.map(|half| half.map_or(0.0, |half| ratio.log(half, &piece)));
         let half = Half::BOTH[rng.categorical(&log_weights)];
         pool.set_half(key, half);

@@ -1,4 +1,5 @@
-//! What consolidation costs at the sizes it is meant for. Not run by default: `cargo test --release timing -- --ignored --nocapture`.
+//! What consolidation costs at the sizes it is meant for. Not run by default: `cargo test --release
+//! timing -- --ignored --nocapture`.
 
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ fn stream() -> Stream {
     Seed::new(1).stream(Role::Observer, 0, 0)
 }
 
-/// Time on the processor, where the system tells it: others may be at work too.
+/// Time on the processor, where the system reports it: others may be at work too.
 fn busy_nanoseconds() -> Option<f64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }

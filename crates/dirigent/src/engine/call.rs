@@ -10,19 +10,19 @@ use crate::protocol::{Address, Event, Node, Outbox};
 
 /// What one call led to.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct CallOutcome {
     pub(super) out: Outbox,
     /// As the [`Stopwatch`] saw it.
     pub(super) seconds: f64,
 }
 
 /// Tells a node an event.
-pub(super) fn tell(node: &mut dyn Node, who: Address, event: Event, stopwatch: Stopwatch) -> Result<Outcome> {
+pub(super) fn tell(node: &mut dyn Node, who: Address, event: Event, stopwatch: Stopwatch) -> Result<CallOutcome> {
     call(who, stopwatch, |out| node.on(event, out))
 }
 
 /// Offers a node one idle step; whether it would take another.
-pub(super) fn idle(node: &mut dyn Node, who: Address, stopwatch: Stopwatch) -> Result<(Outcome, bool)> {
+pub(super) fn idle(node: &mut dyn Node, who: Address, stopwatch: Stopwatch) -> Result<(CallOutcome, bool)> {
     let mut wants_more = false;
     let outcome = call(who, stopwatch, |out| {
         wants_more = node.idle(out)?;
@@ -57,7 +57,7 @@ impl Stopwatch {
     }
 }
 
-/// The processor time of this thread so far, where the system tells it.
+/// The processor time of this thread so far, where the system reports it.
 #[cfg(target_os = "linux")]
 fn thread_cpu_seconds() -> Option<f64> {
     use rustix::time::{ClockId, clock_gettime};
@@ -72,11 +72,11 @@ fn thread_cpu_seconds() -> Option<f64> {
 }
 
 /// A panic must not take a thread of the engine with it: the others would wait for ever.
-fn call(who: Address, stopwatch: Stopwatch, work: impl FnOnce(&mut Outbox) -> Result<()>) -> Result<Outcome> {
+fn call(who: Address, stopwatch: Stopwatch, work: impl FnOnce(&mut Outbox) -> Result<()>) -> Result<CallOutcome> {
     let mut out = Outbox::default();
     let (result, seconds) = stopwatch.time(|| catch_unwind(AssertUnwindSafe(|| work(&mut out))));
     match result {
-        Ok(Ok(())) => Ok(Outcome { out, seconds }),
+        Ok(Ok(())) => Ok(CallOutcome { out, seconds }),
         Ok(Err(error)) => Err(named(who, error)),
         Err(panic) => Err(failed(&name(who), format!("panicked: {}", panic_message(&*panic)))),
     }

@@ -1,10 +1,12 @@
-//! The desk: the coordinator, the driver and the books of a run whose workers are elsewhere, on other threads or other machines.
+//! The desk: the coordinator, the driver and the books of a run whose workers are elsewhere, on
+//! other threads or other machines.
 //!
-//! Engines differ in how an event reaches a worker and how what came of it returns ([`Workers`]); what is done with it is the same.
+//! Engines differ in how an event reaches a worker and how what came of it returns ([`Workers`]);
+//! what is done with it is the same.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::call::{self, Outcome, Stopwatch, name};
+use super::call::{self, CallOutcome, Stopwatch, name};
 use super::meter::Meter;
 use super::roll::Roll;
 use super::{Driver, RunTotals, failed};
@@ -24,13 +26,14 @@ pub(super) trait Workers {
     /// What has come next. Without anything there, it waits a while if it may.
     fn next(&mut self, may_wait: bool) -> Result<Option<Arrival>>;
 
-    /// What each worker would go on from, once all rest; `None` where one has nothing.
+    /// What each worker would resume from, once all rest; `None` where one has nothing.
     fn states(&mut self, at: Border) -> Result<Vec<Option<Vec<u8>>>>;
 
     /// Whatever is being computed should break off.
     fn break_off(&mut self) {}
 
-    /// Makes a worker that has said nonsense anew, which then arrives as one that is back; whether that is possible.
+    /// Makes a worker that has said nonsense again, which then arrives as one that is back; whether
+    /// that is possible.
     fn expel(&mut self, shard: ShardId) -> Result<bool> {
         let _ = shard;
         Ok(false)
@@ -40,10 +43,10 @@ pub(super) trait Workers {
 /// Something from a worker.
 pub(super) enum Arrival {
     /// What came of an event.
-    Handled(ShardId, Result<Outcome>),
-    /// The worker is gone, because of this. Nothing that it was told leads to anything any more.
+    Handled(ShardId, Result<CallOutcome>),
+    /// The worker is gone, because of this. Nothing that it received leads to anything any more.
     Lost(ShardId, String),
-    /// There is a worker again, which has been told nothing yet.
+    /// There is a worker again, which has received nothing yet.
     Back(ShardId),
 }
 
@@ -69,7 +72,7 @@ pub(super) struct Desk<'a> {
     n_expelled: usize,
     may_idle: bool,
     is_stop_told: bool,
-    /// What workers are to be told once their state has been taken.
+    /// What workers are to receive once their state has been taken.
     held_back: Option<Vec<(ShardId, Frame)>>,
     /// Whether the coordinator's first words were counted before.
     goes_on: bool,
@@ -171,7 +174,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A worker has said what no sound one says, or has been told it by a network that is not sound: it begins another life. It has that many.
+    /// A worker has said what no sound one says, or has been told it by a network that is not
+    /// sound: it begins another life. It has that many.
     fn expel(&mut self, shard: ShardId, error: Error) -> Result<()> {
         self.n_expelled += 1;
         if self.n_expelled > MOST_EXPELLED || !self.workers.expel(shard)? {
@@ -190,7 +194,8 @@ impl<'a> Desk<'a> {
         self.inbox.push_back(Event::Lost(shard));
     }
 
-    /// All nodes rest, and the coordinator has answered: this is the state to go on from, unless somebody is missing from it.
+    /// All nodes rest, and the coordinator has answered: this is the state to resume from, unless
+    /// somebody is missing from it.
     fn take_checkpoint(&mut self) -> Result<()> {
         if self.away.is_empty()
             && let Some(workers) = self.workers.states(Border::Now)?.into_iter().collect()
@@ -209,8 +214,9 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Lets every worker take in the answer it has, which it does not get far with, and offers the state before those answers. The coordinator
-    /// hears nothing more, so that is where it stands, too.
+    /// Lets every worker take in the answer it has, which it does not get far with, and offers the
+    /// state before those answers. The coordinator hears nothing more, so that is where it stands,
+    /// too.
     fn break_off(&mut self) -> Error {
         self.last_border().and_then(|nodes| self.driver.on_checkpoint(nodes)).err().unwrap_or(Error::Interrupted)
     }
@@ -252,8 +258,8 @@ impl<'a> Desk<'a> {
     }
 
     /// Does what a node wants said and done.
-    fn publish(&mut self, from: Address, outcome: Outcome) -> Result<()> {
-        let Outcome { out, seconds } = outcome;
+    fn publish(&mut self, from: Address, outcome: CallOutcome) -> Result<()> {
+        let CallOutcome { out, seconds } = outcome;
         let was_counted = from == Address::Coordinator && std::mem::take(&mut self.goes_on);
         if !was_counted {
             self.meter.count(from, &out, seconds);

@@ -1,4 +1,5 @@
-//! The one place where bytes, messages and compute times are counted, for the trace and for the totals.
+//! The one place where bytes, messages and compute times are counted, for the trace and for the
+//! totals.
 
 use std::time::Instant;
 
@@ -33,7 +34,7 @@ impl Meter {
         Self { began: Instant::now(), seconds_before: 0.0, totals, since_report: Window::default() }
     }
 
-    /// For a run that goes on from a border.
+    /// For a run that resumes from a border.
     pub(super) fn going_on(totals: RunTotals) -> Self {
         Self { seconds_before: totals.seconds, totals, ..Self::new(0) }
     }

@@ -1,14 +1,15 @@
 //! Engines: driver loops that move frames between nodes and know nothing of what is in them.
 //!
-//! [`threads`] runs the workers on this machine's cores; [`simulated`] runs them on a virtual clock, with a network that may be slow, lose
-//! or double frames, and nodes that crash; [`remote`] runs them wherever a transport outside this library takes bytes to. What an engine
-//! promises to every method:
+//! [`threads`] runs the workers on this machine's cores; [`simulated`] runs them on a virtual
+//! clock, with a network that may be slow, lose or double frames, and nodes that crash; [`remote`]
+//! runs them wherever a transport outside this library takes bytes to. What an engine promises to
+//! every method:
 //!
-//! - a node is told one event at a time, [`Event::Start`](crate::protocol::Event::Start) first;
-//! - what a worker says to the driver in an event reaches the driver before the coordinator sees anything of that event, so labels are
-//!   there when the report they belong to arrives;
-//! - when nothing waits for the coordinator any more, it is offered one idle step after the frames it was told, and another as long as it asks for it: it may
-//!   leave answers for then;
+//! - a node receives one event at a time, [`Event::Start`](crate::protocol::Event::Start) first;
+//! - what a worker says to the driver in an event reaches the driver before the coordinator sees
+//!   anything of that event, so labels are there when the report they belong to arrives;
+//! - when nothing waits for the coordinator any more, it is offered one idle step after the frames
+//!   it was told, and another as long as it asks for it: it may leave answers for then;
 //! - the run ends when every node has said that it is done and nothing is in flight.
 
 mod call;
@@ -35,7 +36,8 @@ use crate::trace::CycleInfo;
 
 /// Whoever runs the nodes: it looks on, collects what is only looked at, and may ask for an end.
 pub trait Driver {
-    /// A cycle is complete. Bytes, messages and compute times are those since the previous report; `vi` is the driver's to fill.
+    /// A cycle is complete. Bytes, messages and compute times are those since the previous report;
+    /// `vi` is the driver's to fill.
     fn on_report(&mut self, info: CycleInfo) -> Result<()>;
 
     /// A worker has sent something to look at. It counts as `observed_bytes`.
@@ -46,8 +48,9 @@ pub trait Driver {
         Err(failed("the driver", format!("expects no frame of the coordinator, got one of {} bytes", frame.n_bytes())))
     }
 
-    /// Whether the run should end at the next border of a cycle. Asked after every event of the coordinator and every idle step, with the seconds since the run
-    /// began on the engine's clock: a virtual one where there is one.
+    /// Whether the run should end at the next border of a cycle. Asked after every event of the
+    /// coordinator and every idle step, with the seconds since the run began on the engine's clock:
+    /// a virtual one where there is one.
     fn wants_stop(&mut self, seconds: f64) -> bool {
         let _ = seconds;
         false
@@ -58,23 +61,27 @@ pub trait Driver {
         false
     }
 
-    /// Whether the nodes' state is wanted at the border that has just been reached. An engine that cannot tell it does not ask.
+    /// Whether the nodes' state is wanted at the border that has just been reached. An engine that
+    /// cannot tell it does not ask.
     fn wants_checkpoint(&mut self) -> bool {
         false
     }
 
-    /// The nodes' state at a border, because it was wanted, or because the run breaks off and this was the last border; `None` if there was none.
+    /// The nodes' state at a border, because it was wanted, or because the run breaks off and this
+    /// was the last border; `None` if there was none.
     fn on_checkpoint(&mut self, nodes: Option<NodesState>) -> Result<()> {
         let _ = nodes;
         Ok(())
     }
 
-    /// Something that whoever waits for the run may want to know: a worker was lost, or has come back.
+    /// Something that whoever waits for the run may want to know: a worker was lost, or has come
+    /// back.
     fn on_notice(&mut self, text: &str) {
         let _ = text;
     }
 
-    /// What was counted before, where nodes go on from a checkpoint. What the coordinator says first was counted then.
+    /// What was counted before, where nodes resume from a checkpoint. What the coordinator says
+    /// first was counted then.
     fn totals_before(&mut self) -> Option<RunTotals> {
         None
     }

@@ -1,4 +1,5 @@
-//! Who takes part in a run, who is done, and what each was told last: to see the end, and to explain a deadlock.
+//! Who takes part in a run, who is done, and what each received last: to see the end, and to
+//! explain a deadlock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +12,11 @@ use crate::protocol::{Address, Event};
 /// The nodes of a run.
 #[derive(Debug, Default)]
 pub(super) struct Roll {
-    entries: BTreeMap<Address, Entry>,
+    entries: BTreeMap<Address, RollEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RollEntry {
     last: Told,
     n_events: u64,
     is_done: bool,
@@ -32,9 +33,9 @@ enum Told {
 }
 
 impl Roll {
-    /// A node takes part, for the first time or anew.
+    /// A node takes part, for the first time or again.
     pub(super) fn enter(&mut self, who: Address) {
-        self.entries.insert(who, Entry { last: Told::Nothing, n_events: 0, is_done: false });
+        self.entries.insert(who, RollEntry { last: Told::Nothing, n_events: 0, is_done: false });
     }
 
     /// A node is gone: nobody waits for it.
@@ -42,7 +43,7 @@ impl Roll {
         self.entries.remove(&who);
     }
 
-    /// A node was told something.
+    /// A node received an event.
     pub(super) fn told(&mut self, who: Address, event: &Event) {
         let Some(entry) = self.entries.get_mut(&who) else { return };
         entry.n_events += 1;
@@ -54,7 +55,7 @@ impl Roll {
         };
     }
 
-    /// A node has nothing more to do; it stays so, also if it is told more.
+    /// A node has nothing more to do; it stays so, also if it receives more.
     pub(super) fn done(&mut self, who: Address) {
         if let Some(entry) = self.entries.get_mut(&who) {
             entry.is_done = true;

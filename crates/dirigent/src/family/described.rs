@@ -1,12 +1,11 @@
-//! What a family tells people: when a fit begins, in warnings, in the model file.
+//! How a family describes itself: when a fit begins, in warnings, in the model file.
 
-use super::Conjugate;
 use crate::stats::Stats;
 
 /// A family that can speak of itself.
-pub trait Described: Conjugate {
+pub trait FamilyText {
     /// Its name, with its kind where there are several.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The parameters of its prior, as the options of the command name them.
     fn priors(&self) -> Vec<(&'static str, f64)>;

@@ -1,16 +1,17 @@
-//! Gaussians of one fixed, spherical covariance: x ~ N(μ, σ²I), μ ~ N(m₀, σ₀²I). The paper's model of the synthetic set
-//! and of ImageNet.
+//! Gaussians of one fixed, spherical covariance: x ~ N(μ, σ²I), μ ~ N(m₀, σ₀²I). The paper's model
+//! of the synthetic set and of ImageNet.
 //!
-//! The prior is worth κ₀ = σ²/σ₀² rows at m₀, so a component of n rows has κ = κ₀ + n and t = κ₀m₀ + Σx, and everything is a
-//! function of (κ, t). Sums are taken about a fixed offset: far from the origin raw sums would cancel.
+//! The prior is worth κ₀ = σ²/σ₀² rows at m₀, so a component of n rows has κ = κ₀ + n and t = κ₀m₀
+//! + Σx, and everything is a function of (κ, t). Sums are taken about a fixed offset: far from the
+//! origin raw sums would cancel.
 
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
 use super::described::not_positive;
-use super::{Conjugate, Described, Family, NamedArray, OwnedRow};
-use crate::halves::{Cut, Half};
+use super::{Conjugate, Family, FamilyText, NamedArray, OwnedRow};
+use crate::halves::{Half, HalfCut};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::{Stats, Sums};
@@ -72,7 +73,8 @@ impl GaussianFixed {
         square / (2.0 * self.noise_sd.powi(2) * rows) - 0.5 * self.stats_len() as f64 * libm::log(rows)
     }
 
-    /// ‖t‖² of two sets together. In several running sums: a single one would have to wait for every addition.
+    /// ‖t‖² of two sets together. In several running sums: a single one would have to wait for
+    /// every addition.
     fn squared_norm_of_union(&self, a: &[f64], b: &[f64]) -> f64 {
         let prior_rows = self.prior_rows();
         let square = |mean: f64, offset: f64, a: f64, b: f64| (prior_rows * (mean - offset) + (a + b)).powi(2);
@@ -91,21 +93,6 @@ impl GaussianFixed {
 
     fn product<T: Copy + Into<f64>>(&self, numbers: &[T], direction: &[f64]) -> f64 {
         numbers.iter().zip(&self.offset).zip(direction).map(|((&x, offset), along)| (x.into() - offset) * along).sum()
-    }
-
-    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
-        fn add<T: Copy + Into<f64>>(numbers: &[T], offset: &[f64], sign: f64, sums: &mut [f64]) {
-            for ((&x, offset), sum) in numbers.iter().zip(offset).zip(sums) {
-                *sum += sign * (x.into() - offset);
-            }
-        }
-        stats.count += sign;
-        let Sums::Dense(sums) = &mut stats.sums else { panic!("a Gaussian has dense sums") };
-        match row {
-            Row::F32(numbers) => add(numbers, &self.offset, sign as f64, sums),
-            Row::F64(numbers) => add(numbers, &self.offset, sign as f64, sums),
-            Row::Counts(_) => panic!("a Gaussian has dense rows"),
-        }
     }
 }
 
@@ -129,7 +116,8 @@ impl Conjugate for GaussianFixed {
 
     /// The mean, about the offset.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        self.sample_params(stats, rng)
+        let sd = self.noise_sd / (self.prior_rows() + stats.count as f64).sqrt();
+        self.centred_mean(stats).map(|mean| mean + sd * rng.normal()).collect()
     }
 
     /// ‖t‖² / 2σ²κ − D/2 ln κ, the constants of the family left out.
@@ -154,25 +142,30 @@ impl Conjugate for GaussianFixed {
         self.centred_mean(stats).map(|mean| mean as f32).collect()
     }
 
-    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> HalfCut {
         let direction: Vec<f64> = (0..self.stats_len()).map(|_| rng.normal()).collect();
         let through_mean: f64 = direction.iter().zip(self.centred_mean(stats)).map(|(along, mean)| along * mean).sum();
         let length = direction.iter().map(|along| along * along).sum::<f64>().sqrt();
         let off_centre = if rng.uniform() < 0.5 { 0.0 } else { 2.0 * rng.uniform() };
-        Cut::Plane { direction, threshold: through_mean + off_centre * self.noise_sd * length }
+        HalfCut::Plane { direction, threshold: through_mean + off_centre * self.noise_sd * length }
     }
 }
 
 impl Family for GaussianFixed {
     /// The mean, about the offset.
-    type Params = Vec<f64>;
-
-    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, 1, stats);
-    }
-
-    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, -1, stats);
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        fn add<T: Copy + Into<f64>>(numbers: &[T], offset: &[f64], sign: f64, sums: &mut [f64]) {
+            for ((&x, offset), sum) in numbers.iter().zip(offset).zip(sums) {
+                *sum += sign * (x.into() - offset);
+            }
+        }
+        stats.count += sign;
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("a Gaussian has dense sums") };
+        match row {
+            Row::F32(numbers) => add(numbers, &self.offset, sign as f64, sums),
+            Row::F64(numbers) => add(numbers, &self.offset, sign as f64, sums),
+            Row::Counts(_) => panic!("a Gaussian has dense rows"),
+        }
     }
 
     fn log_base_measure(&self, row: Row<'_>) -> f64 {
@@ -196,8 +189,8 @@ impl Family for GaussianFixed {
         -0.5 * (self.stats_len() as f64 * libm::log(2.0 * PI * variance) + square / variance)
     }
 
-    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
-        let Cut::Plane { direction, threshold } = cut else { return None };
+    fn side(&self, row: Row<'_>, cut: &HalfCut) -> Option<Half> {
+        let HalfCut::Plane { direction, threshold } = cut else { return None };
         let product = match row {
             Row::F32(numbers) => self.product(numbers, direction),
             Row::F64(numbers) => self.product(numbers, direction),
@@ -216,17 +209,12 @@ impl Family for GaussianFixed {
         -0.5 * (self.stats_len() as f64 * libm::log(2.0 * PI * variance) + square / variance)
     }
 
-    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        let sd = self.noise_sd / (self.prior_rows() + stats.count as f64).sqrt();
-        self.centred_mean(stats).map(|mean| mean + sd * rng.normal()).collect()
-    }
-
-    fn sample_row(&self, mean: &Vec<f64>, _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+    fn sample_row(&self, mean: &[f64], _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
         OwnedRow::Numbers(mean.iter().zip(&self.offset).map(|(m, o)| o + m + self.noise_sd * rng.normal()).collect())
     }
 }
 
-impl Described for GaussianFixed {
+impl FamilyText for GaussianFixed {
     fn name(&self) -> &'static str {
         "gaussian, covariance isotropic"
     }
@@ -279,7 +267,8 @@ mod tests {
         GaussianFixed { noise_sd: 0.7, mean_sd: 2.0, prior_mean: vec![1.0, -0.5, 0.0], offset: vec![0.4, 0.0, -3.0] }
     }
 
-    /// Column by column the rows are jointly N(m₀, σ²I + σ₀²11ᵀ), whose determinant and inverse are known in closed form.
+    /// Column by column the rows are jointly N(m₀, σ²I + σ₀²11ᵀ), whose determinant and inverse are
+    /// known in closed form.
     fn oracle(family: &GaussianFixed, rows: &[OwnedRow]) -> f64 {
         let n = rows.len() as f64;
         let (noise, between) = (family.noise_sd.powi(2), family.mean_sd.powi(2));

@@ -1,9 +1,12 @@
-//! Gaussians, each with a mean and a full covariance of its own: x' ~ N(μ, Σ), Σ ~ Inverse-Wishart(ν₀, Ψ₀), μ ~ N(m₀', Σ/κ₀), where x' = (x − offset)/scale
-//! column by column. Offset and scale keep sums of squares from cancelling and matrices from being lopsided; densities are the user's.
+//! Gaussians, each with a mean and a full covariance of its own: x' ~ N(μ, Σ), Σ ~
+//! Inverse-Wishart(ν₀, Ψ₀), μ ~ N(m₀', Σ/κ₀), where x' = (x − offset)/scale column by column.
+//! Offset and scale keep sums of squares from cancelling and matrices from being lopsided;
+//! densities are the user's.
 //!
-//! The marginal of n rows is a ratio of normalisers, b = ln Γ_D(ν/2) − ν/2 ln|Ψ| − D/2 ln κ, and the predictive a Student t. Where
-//! columns depend on one another, or a component has fewer rows than columns, Ψ is positive definite by Ψ₀ alone; what rounding may do to
-//! that is in [`crate::cholesky`].
+//! The marginal of n rows is a ratio of normalisers, b = ln Γ_D(ν/2) − ν/2 ln|Ψ| − D/2 ln κ, and
+//! the predictive a Student t. Where columns depend on one another, or a component has fewer rows
+//! than columns, Ψ is positive definite by Ψ₀ alone; what rounding may do to that is in
+//! [`crate::cholesky`].
 
 mod told;
 
@@ -18,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::wishart::{self, Posterior, Prior, log_multivariate_gamma};
 use super::{Conjugate, Family, OwnedRow};
 use crate::cholesky::{self, diagonal, packed_len};
-use crate::halves::{Cut, Half};
+use crate::halves::{Half, HalfCut};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::special::dot;
@@ -28,7 +31,7 @@ use crate::stats::{Stats, Sums};
 const FARTHEST: f64 = 1e100;
 /// The same in single precision.
 const FARTHEST_SKETCH: f64 = 1e15;
-/// The logarithm of the smallest root of a χ² that is told from 0.
+/// The logarithm of the smallest root of a χ² that differs from 0.
 const SMALLEST_LOG_ROOT: f64 = -150.0;
 /// Columns of a row that is held on the stack.
 const FEW_COLUMNS: usize = 8;
@@ -110,14 +113,8 @@ impl GaussianFull {
         })
     }
 
-    #[inline(always)]
-    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
-        stats.count += sign;
-        let Sums::Dense(sums) = &mut stats.sums else { panic!("a Gaussian has dense sums") };
-        self.with_scaled(row, |scaled| add_moments(scaled, sign as f64, sums));
-    }
-
-    /// What every log-weight of a row leaves out: the base measure, which here is the same for all rows.
+    /// What every log-weight of a row leaves out: the base measure, which here is the same for all
+    /// rows.
     pub(crate) fn log_unit(&self) -> f64 {
         -0.5 * self.n_columns() as f64 * libm::log(PI) - self.scale.iter().map(|scale| libm::log(*scale)).sum::<f64>()
     }
@@ -163,9 +160,29 @@ impl Conjugate for GaussianFull {
         self.stats_len()
     }
 
-    /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row: whoever scores rows need not invert.
+    /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row: whoever scores rows need
+    /// not invert. Σ⁻¹ = WᵀW is Wishart by Bartlett's decomposition: W = BL⁻¹, with a lower
+    /// triangle B of standard normals and on its diagonal roots of χ² of ν−D+1, …, ν degrees. Then
+    /// μ = m + W⁻¹z/√κ.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        self.sample_params(stats, rng)
+        let n = self.n_columns();
+        let mut posterior = Posterior::default();
+        self.fill_posterior(stats.count, stats.dense(), &mut posterior);
+        let mut inverse = vec![0.0; packed_len(n)];
+        cholesky::invert(&posterior.factor, n, &mut inverse);
+        let mut bartlett = Vec::with_capacity(packed_len(n));
+        for i in 0..n {
+            bartlett.extend((0..i).map(|_| rng.normal()));
+            let log_square = std::f64::consts::LN_2 + rng.log_gamma(0.5 * (posterior.degrees - (n - 1 - i) as f64));
+            bartlett.push(libm::exp((0.5 * log_square).max(SMALLEST_LOG_ROOT)));
+        }
+        let mut parameters = vec![0.0; self.parameters_len()];
+        let (mean, whitening) = parameters.split_at_mut(n);
+        cholesky::multiply_triangles(&bartlett, &inverse, n, whitening);
+        mean.iter_mut().for_each(|x| *x = rng.normal() / posterior.rows.sqrt());
+        cholesky::solve(whitening, mean);
+        cholesky::add_scaled(mean, 1.0, &posterior.mean);
+        parameters
     }
 
     /// No row is farther out than `FARTHEST`, squares are positive, and |Σ xy| ≤ √(Σ x² Σ y²).
@@ -204,7 +221,8 @@ impl Conjugate for GaussianFull {
         })
     }
 
-    /// The mean, in units of the prior's scale. Covariances have no part in it: components of one mean are compared whatever their shapes.
+    /// The mean, in units of the prior's scale. Covariances have no part in it: components of one
+    /// mean are compared whatever their shapes.
     fn sketch(&self, stats: &Stats) -> Vec<f32> {
         let (n, share) = (self.n_columns(), 1.0 / (self.prior_rows + stats.count as f64));
         let mean =
@@ -218,10 +236,11 @@ impl Conjugate for GaussianFull {
         mean.enumerate().map(in_units).collect()
     }
 
-    /// A plane through the mean or a little off it. A component that should be two is mostly longest where they lie apart, so directions are drawn from
-    /// its own covariance, now and then from its square, which is nearly always the longest; and at times from the inverse, to which every
-    /// direction is alike that differs by stretching, for long components side by side.
-    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+    /// A plane through the mean or a little off it. A component that should be two is mostly
+    /// longest where they lie apart, so directions are drawn from its own covariance, now and then
+    /// from its square, which is nearly always the longest; and at times from the inverse, to which
+    /// every direction is alike that differs by stretching, for long components side by side.
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> HalfCut {
         self.with_posterior(stats, |posterior| {
             let (n, factor) = (self.n_columns(), &posterior.factor);
             let mut direction: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
@@ -241,21 +260,18 @@ impl Conjugate for GaussianFull {
             cholesky::multiply_transposed(factor, &mut spread);
             let sd = (dot(&spread, &spread) / posterior.degrees).sqrt();
             let off_centre = if rng.uniform() < 0.5 { 0.0 } else { 2.0 * rng.uniform() };
-            Cut::Plane { direction, threshold: through_mean + off_centre * sd }
+            HalfCut::Plane { direction, threshold: through_mean + off_centre * sd }
         })
     }
 }
 
 impl Family for GaussianFull {
     /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row.
-    type Params = Vec<f64>;
-
-    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, 1, stats);
-    }
-
-    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, -1, stats);
+    #[inline(always)]
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        stats.count += sign;
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("a Gaussian has dense sums") };
+        self.with_scaled(row, |scaled| add_moments(scaled, sign as f64, sums));
     }
 
     fn log_base_measure(&self, _row: Row<'_>) -> f64 {
@@ -278,8 +294,8 @@ impl Family for GaussianFull {
     }
 
     /// The side of a plane in the columns after offset and scale.
-    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
-        let Cut::Plane { direction, threshold } = cut else { return None };
+    fn side(&self, row: Row<'_>, cut: &HalfCut) -> Option<Half> {
+        let HalfCut::Plane { direction, threshold } = cut else { return None };
         let product = self.with_scaled(row, |x| dot(x, direction));
         Some(if product > *threshold { Half::Right } else { Half::Left })
     }
@@ -295,30 +311,7 @@ impl Family for GaussianFull {
         self.log_unit() - 0.5 * n as f64 * std::f64::consts::LN_2 + log_root - 0.5 * square
     }
 
-    /// Σ⁻¹ = WᵀW is Wishart by Bartlett's decomposition: W = BL⁻¹, with a lower triangle B of standard normals and on its diagonal roots of χ² of
-    /// ν−D+1, …, ν degrees. Then μ = m + W⁻¹z/√κ.
-    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        let n = self.n_columns();
-        let mut posterior = Posterior::default();
-        self.fill_posterior(stats.count, stats.dense(), &mut posterior);
-        let mut inverse = vec![0.0; packed_len(n)];
-        cholesky::invert(&posterior.factor, n, &mut inverse);
-        let mut bartlett = Vec::with_capacity(packed_len(n));
-        for i in 0..n {
-            bartlett.extend((0..i).map(|_| rng.normal()));
-            let log_square = std::f64::consts::LN_2 + rng.log_gamma(0.5 * (posterior.degrees - (n - 1 - i) as f64));
-            bartlett.push(libm::exp((0.5 * log_square).max(SMALLEST_LOG_ROOT)));
-        }
-        let mut parameters = vec![0.0; self.parameters_len()];
-        let (mean, whitening) = parameters.split_at_mut(n);
-        cholesky::multiply_triangles(&bartlett, &inverse, n, whitening);
-        mean.iter_mut().for_each(|x| *x = rng.normal() / posterior.rows.sqrt());
-        cholesky::solve(whitening, mean);
-        cholesky::add_scaled(mean, 1.0, &posterior.mean);
-        parameters
-    }
-
-    fn sample_row(&self, parameters: &Vec<f64>, _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+    fn sample_row(&self, parameters: &[f64], _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
         let (mean, whitening) = parameters.split_at(self.n_columns());
         let mut x: Vec<f64> = mean.iter().map(|_| rng.normal()).collect();
         cholesky::solve(whitening, &mut x);

@@ -54,7 +54,7 @@ const LIKE: Row<'static> = Row::Counts(CountRow { words: &[0], counts: &[5] });
 /// Rows of a few components drawn from the prior.
 pub(super) fn draw_rows<F: Family>(family: &F, n_rows: usize, seed: u64) -> Vec<OwnedRow> {
     let mut rng = stream(seed);
-    let params: Vec<_> = (0..3).map(|_| family.sample_params(&family.empty_stats(), &mut rng)).collect();
+    let params: Vec<_> = (0..3).map(|_| family.sample_parameters(&family.empty_stats(), &mut rng)).collect();
     (0..n_rows).map(|row_ix| family.sample_row(&params[row_ix % 3], LIKE, &mut rng)).collect()
 }
 
@@ -193,8 +193,8 @@ pub(super) fn predictives_multiply_to_the_marginal_in_any_order<F: Family>(famil
     }
 }
 
-/// The mean of f̄(x|S)/f̄(x|S') over x drawn from S' is 1, where S' is S without a row (so the ratio is mild).
-/// 5 standard errors: false alarm below 1e-6.
+/// The mean of f̄(x|S)/f̄(x|S') over x drawn from S' is 1, where S' is S without a row (so the
+/// ratio is mild). 5 standard errors: false alarm below 1e-6.
 pub(super) fn sampled_rows_have_the_predictive_law<F: Family>(family: &F) {
     let rows = draw_rows(family, 6, 11);
     let (all, _) = summarise(family, &rows);
@@ -203,7 +203,7 @@ pub(super) fn sampled_rows_have_the_predictive_law<F: Family>(family: &F) {
     let n_draws = 20_000;
     let ratios: Vec<f64> = (0..n_draws)
         .map(|_| {
-            let params = family.sample_params(&all, &mut rng);
+            let params = family.sample_parameters(&all, &mut rng);
             let row = family.sample_row(&params, LIKE, &mut rng);
             let table = table_of_rows(n_columns(&row), std::slice::from_ref(&row));
             libm::exp(family.log_predictive(table.row(0), &fewer) - family.log_predictive(table.row(0), &all))
@@ -212,7 +212,7 @@ pub(super) fn sampled_rows_have_the_predictive_law<F: Family>(family: &F) {
     let mean = ratios.iter().sum::<f64>() / f64::from(n_draws);
     let variance = ratios.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / f64::from(n_draws);
     let bound = 5.0 * (variance / f64::from(n_draws)).sqrt();
-    assert!((mean - 1.0).abs() < bound, "mean {mean} ± {bound}: suspect sample_params or sample_row");
+    assert!((mean - 1.0).abs() < bound, "mean {mean} ± {bound}: suspect sample_parameters or sample_row");
 }
 
 /// The mean of f(x|φ)/f̄(x|S) over φ drawn from S is 1. 5 standard errors: false alarm below 1e-6.

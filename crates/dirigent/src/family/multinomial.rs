@@ -1,14 +1,16 @@
-//! Documents as counts of words: x ~ Multinomial(L, p), p ~ symmetric Dirichlet(γ). The paper's model of the NYT corpus.
+//! Documents as counts of words: x ~ Multinomial(L, p), p ~ symmetric Dirichlet(γ). The paper's
+//! model of the NYT corpus.
 //!
-//! A row is a whole document, repeats included, so its predictive is a Dirichlet–compound-multinomial. The sums have one more
-//! coordinate than there are words: the last is the number of words in all, which every formula needs.
+//! A row is a whole document, repeats included, so its predictive is a
+//! Dirichlet–compound-multinomial. The sums have one more coordinate than there are words: the last
+//! is the number of words in all, which every formula needs.
 
 use std::cell::RefCell;
 
 use serde::{Deserialize, Serialize};
 
 use super::described::not_positive;
-use super::{Conjugate, Described, Family, NamedArray, OwnedRow, WordIndex};
+use super::{Conjugate, Family, FamilyText, NamedArray, OwnedRow, WordIndex};
 use crate::rng::Stream;
 use crate::rows::{CountRow, Row};
 use crate::special::log_gamma;
@@ -29,7 +31,7 @@ const MOST_WORDS: usize = 1 << 31;
 const SKETCH: usize = 128;
 
 /// The counts of the words, without their total.
-enum Words<'a> {
+enum WordCounts<'a> {
     Dense(&'a [f64]),
     Sparse(&'a [(u32, i64)]),
 }
@@ -40,10 +42,10 @@ impl Multinomial {
         self.smoothing * self.n_words as f64
     }
 
-    fn words<'a>(&self, stats: &'a Stats) -> Words<'a> {
+    fn words<'a>(&self, stats: &'a Stats) -> WordCounts<'a> {
         match &stats.sums {
-            Sums::Dense(sums) => Words::Dense(&sums[..self.n_words]),
-            Sums::Counts(entries) => Words::Sparse(entries.split_last().map_or(&[], |(_total, words)| words)),
+            Sums::Dense(sums) => WordCounts::Dense(&sums[..self.n_words]),
+            Sums::Counts(entries) => WordCounts::Sparse(entries.split_last().map_or(&[], |(_total, words)| words)),
         }
     }
 
@@ -52,25 +54,6 @@ impl Multinomial {
         match &stats.sums {
             Sums::Dense(sums) => sums[self.n_words],
             Sums::Counts(entries) => entries.last().map_or(0.0, |&(_, total)| total as f64),
-        }
-    }
-
-    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
-        let row = counts_of(row);
-        stats.count += sign;
-        match &mut stats.sums {
-            Sums::Dense(sums) => {
-                for (word, count) in row.iter() {
-                    sums[word as usize] += sign as f64 * f64::from(count);
-                }
-                sums[self.n_words] += sign as f64 * row.total() as f64;
-            }
-            Sums::Counts(_) => {
-                let mut entries: Vec<_> = row.iter().map(|(word, count)| (word, i64::from(count))).collect();
-                entries.push((self.n_words as u32, row.total() as i64));
-                let change = Stats { count: 0, sums: Sums::Counts(entries) };
-                if sign > 0 { stats.add(&change) } else { stats.subtract(&change) }
-            }
         }
     }
 }
@@ -166,7 +149,9 @@ impl Conjugate for Multinomial {
 
     /// The logarithm of each word's probability.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        self.sample_params(stats, rng)
+        let dense = stats.to_dense(self.stats_len());
+        let shapes: Vec<f64> = dense.dense()[..self.n_words].iter().map(|count| self.smoothing + count).collect();
+        rng.log_dirichlet(&shapes)
     }
 
     /// Words occur, and the last coordinate is how often all together.
@@ -187,15 +172,15 @@ impl Conjugate for Multinomial {
     fn log_normalizer(&self, stats: &Stats) -> f64 {
         with_rises(self.smoothing, |rises| {
             let of_words: f64 = match self.words(stats) {
-                Words::Dense(counts) => counts.iter().map(|&count| rises.of(count as i64)).sum(),
-                Words::Sparse(entries) => entries.iter().map(|&(_, count)| rises.of(count)).sum(),
+                WordCounts::Dense(counts) => counts.iter().map(|&count| rises.of(count as i64)).sum(),
+                WordCounts::Sparse(entries) => entries.iter().map(|&(_, count)| rises.of(count)).sum(),
             };
             of_words - log_gamma(self.total_smoothing() + self.n_words_in(stats))
         })
     }
 
-    /// Square roots of the words' shares, folded by a hash of the word with a sign of its own into few coordinates: distances are those between
-    /// the square roots up to a little noise.
+    /// Square roots of the words' shares, folded by a hash of the word with a sign of its own into
+    /// few coordinates: distances are those between the square roots up to a little noise.
     fn sketch(&self, stats: &Stats) -> Vec<f32> {
         let mut sketch = vec![0.0; SKETCH];
         let total = 1.0 / self.n_words_in(stats).max(1.0);
@@ -205,8 +190,8 @@ impl Conjugate for Multinomial {
             sketch[(hash >> 8) as usize % SKETCH] += sign * (count * total).sqrt() as f32;
         };
         match self.words(stats) {
-            Words::Dense(counts) => counts.iter().enumerate().for_each(|(word, &count)| add(word as u32, count)),
-            Words::Sparse(entries) => entries.iter().for_each(|&(word, count)| add(word, count as f64)),
+            WordCounts::Dense(counts) => counts.iter().enumerate().for_each(|(word, &count)| add(word as u32, count)),
+            WordCounts::Sparse(entries) => entries.iter().for_each(|&(word, count)| add(word, count as f64)),
         }
         sketch
     }
@@ -219,21 +204,24 @@ impl Conjugate for Multinomial {
         -log_gamma(self.total_smoothing())
     }
 
-    /// Sparse sets: only words that are in both count. Dense ones: word after word without a question is faster.
+    /// Sparse sets: only words that are in both count. Dense ones: word after word without a
+    /// question is faster.
     fn log_overlap(&self, a: &Stats, b: &Stats, log_apart: f64) -> f64 {
         let (n_a, n_b, prior) = (self.n_words_in(a), self.n_words_in(b), self.total_smoothing());
         with_rises(self.smoothing, |rises| {
             let of_words: f64 = match (self.words(a), self.words(b)) {
-                (Words::Dense(a), Words::Dense(b)) => {
+                (WordCounts::Dense(a), WordCounts::Dense(b)) => {
                     let of_union: f64 = a.iter().zip(b).map(|(a, b)| rises.of((a + b) as i64)).sum();
                     return of_union - log_gamma(prior + n_a + n_b) - log_apart;
                 }
-                (Words::Dense(dense), Words::Sparse(entries)) | (Words::Sparse(entries), Words::Dense(dense)) => {
-                    // most small sets have few words in common: asking is faster than adding nothing
+                (WordCounts::Dense(dense), WordCounts::Sparse(entries))
+                | (WordCounts::Sparse(entries), WordCounts::Dense(dense)) => {
+                    // most small sets have few words in common: asking is faster than adding
+                    // nothing
                     let shared = entries.iter().filter(|(word, _)| dense[*word as usize] != 0.0);
                     shared.map(|&(word, count)| rises.of_both(dense[word as usize] as i64, count)).sum()
                 }
-                (Words::Sparse(a), Words::Sparse(b)) => sum_over_shared(a, b, |a, b| rises.of_both(a, b)),
+                (WordCounts::Sparse(a), WordCounts::Sparse(b)) => sum_over_shared(a, b, |a, b| rises.of_both(a, b)),
             };
             of_words + log_gamma(prior + n_a) + log_gamma(prior + n_b) - log_gamma(prior + n_a + n_b) - log_gamma(prior)
         })
@@ -242,18 +230,27 @@ impl Conjugate for Multinomial {
 
 impl Family for Multinomial {
     /// The logarithm of each word's probability.
-    type Params = Vec<f64>;
-
-    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, 1, stats);
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        let row = counts_of(row);
+        stats.count += sign;
+        match &mut stats.sums {
+            Sums::Dense(sums) => {
+                for (word, count) in row.iter() {
+                    sums[word as usize] += sign as f64 * f64::from(count);
+                }
+                sums[self.n_words] += sign as f64 * row.total() as f64;
+            }
+            Sums::Counts(_) => {
+                let mut entries: Vec<_> = row.iter().map(|(word, count)| (word, i64::from(count))).collect();
+                entries.push((self.n_words as u32, row.total() as i64));
+                let change = Stats { count: 0, sums: Sums::Counts(entries) };
+                if sign > 0 { stats.add(&change) } else { stats.subtract(&change) }
+            }
+        }
     }
 
-    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, -1, stats);
-    }
-
-    /// Nothing: a document stands for its words one after another, in some order that does not matter, so log-densities are comparable
-    /// with perplexities.
+    /// Nothing: a document stands for its words one after another, in some order that does not
+    /// matter, so log-densities are comparable with perplexities.
     fn log_base_measure(&self, _row: Row<'_>) -> f64 {
         0.0
     }
@@ -276,13 +273,7 @@ impl Family for Multinomial {
         counts_of(row).iter().map(|(word, count)| f64::from(count) * log_probabilities[word as usize]).sum()
     }
 
-    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        let dense = stats.to_dense(self.stats_len());
-        let shapes: Vec<f64> = dense.dense()[..self.n_words].iter().map(|count| self.smoothing + count).collect();
-        rng.log_dirichlet(&shapes)
-    }
-
-    fn sample_row(&self, log_probabilities: &Vec<f64>, like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+    fn sample_row(&self, log_probabilities: &[f64], like: Row<'_>, rng: &mut Stream) -> OwnedRow {
         let mut words: Vec<usize> = (0..counts_of(like).total()).map(|_| rng.categorical(log_probabilities)).collect();
         words.sort_unstable();
         let runs = words.chunk_by(|a, b| a == b);
@@ -290,7 +281,7 @@ impl Family for Multinomial {
     }
 }
 
-impl Described for Multinomial {
+impl FamilyText for Multinomial {
     fn name(&self) -> &'static str {
         "multinomial"
     }

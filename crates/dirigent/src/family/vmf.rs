@@ -1,15 +1,17 @@
-//! Directions: von Mises–Fisher laws of one fixed concentration, f(x|μ) = C(τ) exp(τ μ·x) on rows of length 1, μ ~ vMF(m₀, κ₀).
+//! Directions: von Mises–Fisher laws of one fixed concentration, f(x|μ) = C(τ) exp(τ μ·x) on rows
+//! of length 1, μ ~ vMF(m₀, κ₀).
 //!
-//! A component is a function of t = κ₀m₀ + τΣx alone: the posterior of its direction is vMF(t/‖t‖, ‖t‖), and b = −log C(‖t‖), with
-//! C(r) = r^ν / ((2π)^{D/2} I_ν(r)), ν = D/2 − 1. See [`crate::special::bessel`] for the Bessel function.
+//! A component is a function of t = κ₀m₀ + τΣx alone: the posterior of its direction is vMF(t/‖t‖,
+//! ‖t‖), and b = −log C(‖t‖), with C(r) = r^ν / ((2π)^{D/2} I_ν(r)), ν = D/2 − 1. See
+//! [`crate::special::bessel`] for the Bessel function.
 
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
 use super::described::not_positive;
-use super::{Conjugate, Described, Family, NamedArray, OwnedRow};
-use crate::halves::{Cut, Half};
+use super::{Conjugate, Family, FamilyText, NamedArray, OwnedRow};
+use crate::halves::{Half, HalfCut};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::special::bessel::LogBessel;
@@ -75,7 +77,8 @@ impl VonMisesFisher {
         (self.bessel().slope(self.concentration) / self.concentration).sqrt()
     }
 
-    /// ‖t‖² of two sets together. In several running sums: a single one would have to wait for every addition.
+    /// ‖t‖² of two sets together. In several running sums: a single one would have to wait for
+    /// every addition.
     fn squared_length_of_union(&self, a: &[f64], b: &[f64]) -> f64 {
         let square = |prior: f64, a: f64, b: f64| (self.prior_strength * prior + self.concentration * (a + b)).powi(2);
         let (priors, last_priors) = self.prior_direction.as_chunks::<LANES>();
@@ -92,14 +95,6 @@ impl VonMisesFisher {
 
     fn log_normalizer_of(&self, square: f64) -> f64 {
         -self.log_height_of(self.bessel().place(square).value)
-    }
-
-    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
-        stats.count += sign;
-        let Sums::Dense(sums) = &mut stats.sums else { panic!("directions have dense sums") };
-        for (sum, x) in sums.iter_mut().zip(numbers(row)) {
-            *sum += sign as f64 * x;
-        }
     }
 }
 
@@ -121,7 +116,8 @@ fn squared_length(numbers: &[f64]) -> f64 {
     numbers.iter().map(|x| x * x).sum()
 }
 
-/// A direction from vMF(`mean`, `concentration`), by Wood (1994); all of it in terms of 1 − x·mean, which may be tiny.
+/// A direction from vMF(`mean`, `concentration`), by Wood (1994); all of it in terms of 1 − x·mean,
+/// which may be tiny.
 fn sample_direction(mean: &[f64], concentration: f64, rng: &mut Stream) -> Vec<f64> {
     let others = mean.len() as f64 - 1.0;
     let b = others / (2.0 * concentration + (4.0 * concentration * concentration + others * others).sqrt());
@@ -185,7 +181,8 @@ impl Conjugate for VonMisesFisher {
 
     /// The mean direction.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        self.sample_params(stats, rng)
+        let (mean, concentration) = self.posterior(stats);
+        sample_direction(&mean, concentration, rng)
     }
 
     /// The sum of n directions is at most n long.
@@ -213,24 +210,22 @@ impl Conjugate for VonMisesFisher {
     }
 
     /// By a plane along the mean direction, or beside it.
-    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> HalfCut {
         let (mean, _) = self.posterior(stats);
         let direction = sample_across(&mean, rng);
         let off_centre = if rng.uniform() < 0.5 { 0.0 } else { 2.0 * rng.uniform() };
-        Cut::Plane { direction, threshold: off_centre * self.spread() }
+        HalfCut::Plane { direction, threshold: off_centre * self.spread() }
     }
 }
 
 impl Family for VonMisesFisher {
     /// The mean direction.
-    type Params = Vec<f64>;
-
-    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, 1, stats);
-    }
-
-    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, -1, stats);
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        stats.count += sign;
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("directions have dense sums") };
+        for (sum, x) in sums.iter_mut().zip(numbers(row)) {
+            *sum += sign as f64 * x;
+        }
     }
 
     fn log_base_measure(&self, _row: Row<'_>) -> f64 {
@@ -246,8 +241,8 @@ impl Family for VonMisesFisher {
         self.log_height() + bessel.difference(&from, delta)
     }
 
-    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
-        let Cut::Plane { direction, threshold } = cut else { return None };
+    fn side(&self, row: Row<'_>, cut: &HalfCut) -> Option<Half> {
+        let HalfCut::Plane { direction, threshold } = cut else { return None };
         let is_right = product(row, direction.iter().copied()) > *threshold;
         Some(if is_right { Half::Right } else { Half::Left })
     }
@@ -256,17 +251,12 @@ impl Family for VonMisesFisher {
         self.log_height() + self.concentration * product(row, mean.iter().copied())
     }
 
-    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        let (mean, concentration) = self.posterior(stats);
-        sample_direction(&mean, concentration, rng)
-    }
-
-    fn sample_row(&self, mean: &Vec<f64>, _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+    fn sample_row(&self, mean: &[f64], _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
         OwnedRow::Numbers(sample_direction(mean, self.concentration, rng))
     }
 }
 
-impl Described for VonMisesFisher {
+impl FamilyText for VonMisesFisher {
     fn name(&self) -> &'static str {
         "vmf"
     }
@@ -335,7 +325,8 @@ mod tests {
         VonMisesFisher { concentration, prior_direction, prior_strength }
     }
 
-    /// On a circle every integral is a sum over equal angles, which converges faster than any power.
+    /// On a circle every integral is a sum over equal angles, which converges faster than any
+    /// power.
     fn oracle(family: &VonMisesFisher, rows: &[OwnedRow]) -> f64 {
         const N_ANGLES: usize = 4000;
         let mean_over_angles = |log_density: &dyn Fn(f64, f64) -> f64| {
@@ -379,7 +370,8 @@ mod tests {
         }
     }
 
-    /// The mean of x·μ and of (x·μ)² over 20,000 draws, to 5 standard errors: false alarms below 1e-6 each.
+    /// The mean of x·μ and of (x·μ)² over 20,000 draws, to 5 standard errors: false alarms below
+    /// 1e-6 each.
     #[test]
     fn sampled_directions_have_their_moments() {
         let mut rng = Seed::new(4).stream(Role::Observer, 0, 0);
@@ -435,7 +427,9 @@ mod tests {
                     }
                     let sampled = family.sample_parameters(&stats, &mut rng);
                     assert!((squared_length(&sampled) - 1.0).abs() < 1e-12);
-                    let Cut::Plane { direction, threshold } = family.cut(&stats, &mut rng) else { panic!("a plane") };
+                    let HalfCut::Plane { direction, threshold } = family.cut(&stats, &mut rng) else {
+                        panic!("a plane")
+                    };
                     assert!(direction.iter().all(|x| x.is_finite()) && threshold.is_finite());
                     assert!(family.sketch(&stats).iter().all(|x| x.is_finite()));
                 }

@@ -1,7 +1,9 @@
-//! The posterior of a mean and a covariance under a Normal–Inverse-Wishart prior, from the sums of a component's rows.
+//! The posterior of a mean and a covariance under a Normal–Inverse-Wishart prior, from the sums of
+//! a component's rows.
 //!
-//! With n rows of mean x̄ and scatter S about it: κ = κ₀ + n, ν = ν₀ + n, m = (κ₀m₀ + Σx)/κ and Ψ = Ψ₀ + S + κ₀n/κ (x̄ − m₀)(x̄ − m₀)ᵀ. Three
-//! positive parts, so that nothing cancels but S = Σxxᵀ − nx̄x̄ᵀ itself, whose diagonal is kept from falling below zero.
+//! With n rows of mean x̄ and scatter S about it: κ = κ₀ + n, ν = ν₀ + n, m = (κ₀m₀ + Σx)/κ and Ψ =
+//! Ψ₀ + S + κ₀n/κ (x̄ − m₀)(x̄ − m₀)ᵀ. Three positive parts, so that nothing cancels but S = Σxxᵀ −
+//! nx̄x̄ᵀ itself, whose diagonal is kept from falling below zero.
 
 use std::cell::RefCell;
 
@@ -36,7 +38,8 @@ pub(super) struct Prior<'a> {
 }
 
 impl Posterior {
-    /// That of `count` rows. `sum` gives their sums one by one: Σx, then the upper triangle of Σxxᵀ, row after row.
+    /// That of `count` rows. `sum` gives their sums one by one: Σx, then the upper triangle of
+    /// Σxxᵀ, row after row.
     #[inline(always)]
     pub(super) fn fill(
         &mut self,
@@ -109,7 +112,8 @@ pub(crate) fn log_height(rows: f64, degrees: f64, n: usize) -> f64 {
     log_gamma_rise(0.5 * (degrees + 1.0 - n as f64), half_columns) - half_columns * libm::log1p(1.0 / rows)
 }
 
-/// ln Γ(z + step) − ln Γ(z). Far out by Stirling's series of the difference: two large logarithms would cancel, and take longer.
+/// ln Γ(z + step) − ln Γ(z). Far out by Stirling's series of the difference: two large logarithms
+/// would cancel, and take longer.
 fn log_gamma_rise(z: f64, step: f64) -> f64 {
     const FAR: f64 = 100.0;
     if z < FAR {

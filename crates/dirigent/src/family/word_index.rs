@@ -1,7 +1,8 @@
 //! Sets of documents, found by their words.
 //!
-//! Two sets overlap by the words that both have. A birth of a few documents has some dozens of words, and most sets have few of them: going through
-//! the sets of each word meets just what there is to add, where a look at every set for every word mostly finds nothing.
+//! Two sets overlap by the words that both have. A birth of a few documents has some dozens of
+//! words, and most sets have few of them: going through the sets of each word meets just what there
+//! is to add, where a look at every set for every word mostly finds nothing.
 
 use std::borrow::Cow;
 

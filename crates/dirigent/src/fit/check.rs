@@ -128,8 +128,9 @@ impl FitOptions {
         Ok(())
     }
 
-    /// How long a chain runs and what it keeps. A chain that ends by itself keeps states once it has settled. One of fixed length is twice as long
-    /// as the part that is kept: its first half is burn-in.
+    /// How long a chain runs and what it keeps. A chain that ends by itself keeps states once it
+    /// has settled. One of fixed length is twice as long as the part that is kept: its first half
+    /// is burn-in.
     pub(super) fn draws(&self) -> Result<(Cycles, Option<Draws>)> {
         let run = &self.run;
         let (cycles, usual_thin) = match run.cycles {
@@ -178,7 +179,8 @@ fn too_many_draws(problem: String) -> crate::Error {
     InputError::new(problem).hint("ask for fewer `draws`").into()
 }
 
-/// Rejects the first setting of a list that is given and that the method or engine `name` does not have.
+/// Rejects the first setting of a list that is given and that the method or engine `name` does not
+/// have.
 fn require(list: SettingList, options: &impl Serialize, kind: &str, name: &str) -> Result<()> {
     let options = serde_json::to_value(options).expect("our own types become JSON");
     let is_given = |key: &str| !(options[key].is_null() || options[key].as_array().is_some_and(Vec::is_empty));

@@ -8,7 +8,8 @@ use crate::io::{DataSet, MemoryRows, Selection, Truth, read_labels, read_vocabul
 use crate::rows::Table;
 use crate::run_dir::FittedModel;
 
-/// Rows to fit or to predict, from files or from memory, with known classes and labels to start from.
+/// Rows to fit or to predict, from files or from memory, with known classes and labels to start
+/// from.
 ///
 /// ```
 /// use dirigent::Data;

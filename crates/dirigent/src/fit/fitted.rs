@@ -192,7 +192,8 @@ impl Fitted {
         Ok(self.predictions(data)?.iter().map(|prediction| prediction.label).collect())
     }
 
-    /// The cluster of each row with its probability, the probability of a new component, and the log-density.
+    /// The cluster of each row with its probability, the probability of a new component, and the
+    /// log-density.
     pub fn predictions(&self, data: &Data) -> Result<Vec<Prediction>> {
         let n_threads = available_parallelism().map_or(1, |cores| cores.get());
         let rows = data.for_model(&self.model)?.all_rows();
@@ -258,6 +259,7 @@ impl Fitted {
     #[cfg(feature = "files")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
+        super::run::no_own_family(&self.model.model)?;
         check_folder(path, &FILES, false)?;
         let run_dir = RunDir::create(path, false)?;
         let mut trace = run_dir.trace()?;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::checkpoint::Saved;
+use crate::checkpoint::RunState;
 use crate::checkpoint::folder::{Checkpoint, Files, Folder};
 use crate::error::{Error, InputError, Result};
 
@@ -64,7 +64,7 @@ impl Keeper {
     }
 
     /// What the run resumes from.
-    pub(super) fn take_saved(&mut self) -> Option<Saved> {
+    pub(super) fn take_saved(&mut self) -> Option<RunState> {
         self.resumed.take().map(|checkpoint| checkpoint.saved)
     }
 
@@ -74,7 +74,7 @@ impl Keeper {
     }
 
     /// Writes a checkpoint.
-    pub(super) fn keep(&mut self, saved: Saved, files: Files) -> Result<()> {
+    pub(super) fn keep(&mut self, saved: RunState, files: Files) -> Result<()> {
         if let Some(folder) = &mut self.folder {
             folder.write(Checkpoint { saved, files })?;
         }
@@ -83,7 +83,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// The run has ended. If it will not be resumed, because it has settled or there is nothing to resume from, its checkpoints are removed.
+    /// The run has ended. If it will not be resumed, because it has settled or there is nothing to
+    /// resume from, its checkpoints are removed.
     pub(super) fn end(&self, run: &Path, has_settled: bool) -> Result<()> {
         if has_settled || !self.has_checkpoint() { forget(run) } else { Ok(()) }
     }
@@ -106,7 +107,8 @@ pub(super) fn forget(run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that no other process works on the run. The system releases the lock when the process ends, whatever ends it.
+/// Makes sure that no other process works on the run. The system releases the lock when the process
+/// ends, whatever ends it.
 fn lock(run: &Path, folder: &Folder) -> Result<File> {
     let path = folder.path().join(LOCK);
     let failed = |source| Error::io("cannot lock", &path, source);

@@ -9,7 +9,7 @@ use crate::method::av::AvOptions;
 use crate::method::cgs::CgsOptions;
 use crate::method::consolidated::{DistributedOptions, Engine};
 use crate::method::rounds::RoundsOptions;
-use crate::method::{MethodOptions as MethodSetup, default_workers};
+use crate::method::{MethodSetup, default_workers};
 use crate::model::ModelOptions;
 use crate::posterior::horizon::Cycles;
 use crate::protocol::CoordinatorOptions;
@@ -26,7 +26,8 @@ pub(super) struct OutsideWorkers<'a> {
 /// Cycles after which a worker of a simulation returns that has crashed or was expelled.
 const BACK_AFTER: u64 = 2;
 
-/// The method that the options ask for. `model` is what is known of the model: the options and the columns.
+/// The method that the options ask for. `model` is what is known of the model: the options and the
+/// columns.
 pub(super) fn method(
     options: &FitOptions,
     model: &ModelOptions,
@@ -137,7 +138,8 @@ pub(super) fn n_threads(options: &EngineOptions) -> usize {
     options.threads.map_or_else(cores, |threads| threads as usize)
 }
 
-/// The options with what was left open filled in, as `run.json` records them. Model options stay as asked: the record has the model itself.
+/// The options with what was left open filled in, as `run.json` records them. Model options stay as
+/// asked: the record has the model itself.
 pub(super) fn as_used(options: &FitOptions, setup: &MethodSetup, kernel: Kernel) -> FitOptions {
     let mut used = options.clone();
     (used.run.cycles, used.run.max_cycles) = match setup.cycles() {

@@ -41,7 +41,7 @@ pub use options::{
 };
 pub use outside::{EngineSettings, NoEngines, OutsideEngine, OutsideEngines, SharedEngine};
 #[doc(hidden)]
-pub use prepare::{Input, Prepared, grouped};
+pub use prepare::{Input, PreparedFit, grouped};
 #[doc(hidden)]
 pub use run::fit_read_into;
 pub use run::{RunFolder, fit_into, resume};
@@ -73,7 +73,8 @@ pub fn fit(data: &Data, options: &FitOptions) -> Result<Fitted> {
     fit_with(data, options, &mut ())
 }
 
-/// The same with an observer, which sees every cycle and can interrupt the fit. An interrupted fit ends with its last whole cycle.
+/// The same with an observer, which sees every cycle and can interrupt the fit. An interrupted fit
+/// ends with its last whole cycle.
 pub fn fit_with(data: &Data, options: &FitOptions, observer: &mut dyn Observer) -> Result<Fitted> {
     run::fit_in_memory(data, options, observer)
 }

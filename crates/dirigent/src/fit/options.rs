@@ -138,7 +138,8 @@ pub struct EngineOptions {
     pub name: EngineName,
     /// Workers, which share the rows; by default by the number of rows, at most 20.
     pub workers: Option<u32>,
-    /// Threads; they never change labels, except under asynchronous schedules. By default the cores.
+    /// Threads; they never change labels, except under asynchronous schedules. By default the
+    /// cores.
     pub threads: Option<u32>,
     /// `simulated`: seconds that a message travels.
     #[serde(with = "super::units::time")]
@@ -150,7 +151,8 @@ pub struct EngineOptions {
     pub straggler: Vec<(u32, f64)>,
     /// `simulated`: workers that die after a cycle and return two cycles later.
     pub crash: Vec<(u32, u64)>,
-    /// `simulated`: workers that send noise after a cycle, are expelled and return two cycles later.
+    /// `simulated`: workers that send noise after a cycle, are expelled and return two cycles
+    /// later.
     pub garbage: Vec<(u32, u64)>,
     /// `simulated`: how many workers can compute at once; by default all.
     pub cores: Option<u32>,
@@ -183,7 +185,8 @@ pub enum StartName {
 pub struct RunOptions {
     /// The seed of everything random.
     pub seed: u64,
-    /// What the run starts from if there are no labels to start from; by default fine with splits, rows without.
+    /// What the run starts from if there are no labels to start from; by default fine with splits,
+    /// rows without.
     pub start: Option<StartName>,
     /// How often every row is visited; `None` (`"auto"`): until nothing useful changes any more.
     #[serde(with = "super::auto_or")]
@@ -201,8 +204,8 @@ pub struct RunOptions {
     pub thin: Option<u64>,
     /// Which partition of components is taken.
     pub point: Point,
-    /// Which clusters the labels are, each of one component or more; by default the natural layer of the tree, and the components
-    /// themselves if `point` is not argmax.
+    /// Which clusters the labels are, each of one component or more; by default the natural layer
+    /// of the tree, and the components themselves if `point` is not argmax.
     pub clusters: Option<Clusters>,
 }
 

@@ -17,14 +17,14 @@ pub trait OutsideEngine: Transport {
     /// How many workers there must be; `None` where any number will do.
     fn n_workers(&mut self) -> Result<Option<u32>>;
 
-    /// Makes a host for each of so many workers.
+    /// Makes a host for each of this many workers.
     fn start(&mut self, n_workers: u32, settings: &EngineSettings) -> Result<()>;
 
     /// Ends all hosts.
     fn end(&mut self, has_failed: bool);
 }
 
-/// What an engine is told.
+/// The settings of an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineSettings {
     /// Where the cluster is, if there is one already.
@@ -71,7 +71,8 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// The engine that was asked for, if it is none of ours; with another number of workers than it has, nothing is begun.
+    /// The engine that was asked for, if it is none of ours; with another number of workers than it
+    /// has, nothing is begun.
     pub(super) fn open(options: &EngineOptions, engines: &dyn OutsideEngines) -> Result<Option<Self>> {
         if !options.name.is_outside() {
             return Ok(None);

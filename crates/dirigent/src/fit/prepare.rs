@@ -9,7 +9,7 @@ use super::{Data, FitOptions};
 use crate::error::{InputError, Result};
 use crate::io::DataSet;
 use crate::method::start::model::{self, ChosenModel};
-use crate::method::{MethodOptions as MethodSetup, after, bytes_a_row};
+use crate::method::{MethodSetup, after, bytes_a_row};
 use crate::model::{Choice, FamilyName, Model, ModelOptions};
 use crate::observer::Observer;
 use crate::rows::Shard;
@@ -17,7 +17,8 @@ use crate::run_dir::{DataRecord, RUN_FORMAT, RunRecord, Status};
 use crate::sweep::Kernel;
 use crate::transform::{Transform, TransformRecord};
 
-/// The rows of a fit with everything that is done to them before a model sees them. Fits that differ in method and run may share it.
+/// The rows of a fit with everything that is done to them before a model sees them. Fits that
+/// differ in method and run may share it.
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct Input {
@@ -31,7 +32,7 @@ pub struct Input {
 
 /// A fit that could begin.
 #[doc(hidden)]
-pub struct Prepared<'a> {
+pub struct PreparedFit<'a> {
     pub(super) input: &'a Input,
     options: &'a FitOptions,
     /// The rows as they are fitted, and as they were read.
@@ -70,7 +71,7 @@ impl Input {
     }
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedFit<'a> {
     /// Chooses the model and sets up the method, for options that are known to be sound.
     pub fn new(input: &'a Input, options: &'a FitOptions, observer: &mut dyn Observer) -> Result<Self> {
         Self::on(input, options, None, observer)

@@ -1,10 +1,11 @@
-//! What a run reports while it runs: written to its folder or kept in memory, and passed on to the observer.
+//! What a run reports while it runs: written to its folder or kept in memory, and passed on to the
+//! observer.
 
 use std::time::{Duration, Instant};
 
 use super::keeper::Keeper;
-use super::prepare::Prepared;
-use crate::checkpoint::Saved;
+use super::prepare::PreparedFit;
+use crate::checkpoint::RunState;
 use crate::checkpoint::folder::Files;
 use crate::error::Result;
 use crate::io::FileWatch;
@@ -19,7 +20,7 @@ use crate::trace::{CycleInfo, TraceWriter};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 pub(super) struct Recorder<'a> {
-    fit: &'a Prepared<'a>,
+    fit: &'a PreparedFit<'a>,
     observer: &'a mut dyn Observer,
     trace_file: Option<TraceWriter>,
     pub(super) trace: Vec<CycleInfo>,
@@ -34,7 +35,8 @@ pub(super) struct Recorder<'a> {
     concludes: bool,
     /// The last state, if the run ends with it when it is interrupted.
     pub(super) last: Option<LastState>,
-    /// Whether it must be looked at after every cycle, because the method does not offer it when interrupted.
+    /// Whether it must be looked at after every cycle, because the method does not offer it when
+    /// interrupted.
     keeps_last: bool,
     began: Instant,
     /// The files of the data, if any, and when they were checked.
@@ -46,7 +48,7 @@ pub(super) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Begins the files of a run, or continues them.
     pub(super) fn new(
-        fit: &'a Prepared<'a>,
+        fit: &'a PreparedFit<'a>,
         run_dir: Option<&RunDir>,
         concludes: bool,
         keeper: &'a mut Keeper,
@@ -142,7 +144,7 @@ impl Observer for Recorder<'_> {
         self.keeper.is_due()
     }
 
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+    fn on_checkpoint(&mut self, saved: RunState) -> Result<()> {
         // keeps no checkpoints, so this is where it was interrupted
         if self.concludes && !self.keeps_last {
             self.last = LastState::of(&self.fit.shard, &self.fit.setup, &saved)?;
@@ -154,7 +156,7 @@ impl Observer for Recorder<'_> {
         self.keeper.keep(saved, files)
     }
 
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.keeper.take_saved()
     }
 }

@@ -1,4 +1,5 @@
-//! One run, from a chosen model to a fitted one: chains, point partition, and the files of the run folder.
+//! One run, from a chosen model to a fitted one: chains, point partition, and the files of the run
+//! folder.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use super::fitted::Fitted;
 use super::keeper::{self, Keeper};
 use super::outside::{Outside, OutsideEngines};
 use super::point;
-use super::prepare::{Input, Prepared};
+use super::prepare::{Input, PreparedFit};
 use super::recorder::Recorder;
 use super::stored::StoredRun;
 use super::{Data, FitOptions};
@@ -18,6 +19,7 @@ use crate::method::cgs;
 use crate::method::chains::{self, ChainsOutcome};
 use crate::method::last_state::LastState;
 use crate::metrics;
+use crate::model::Model;
 use crate::observer::Observer;
 use crate::posterior::draws::Partitions;
 use crate::posterior::horizon::StoppedBecause;
@@ -42,7 +44,8 @@ pub struct RunFolder {
     pub force: bool,
     /// Rows that are kept for the report.
     pub sample_rows: usize,
-    /// Whether the run writes checkpoints, so that it can be resumed. A run without them ends with its last state when it is interrupted.
+    /// Whether the run writes checkpoints, so that it can be resumed. A run without them ends with
+    /// its last state when it is interrupted.
     pub has_checkpoints: bool,
     /// Seconds between checkpoints; by default 60.
     pub checkpoint_every: Option<f64>,
@@ -99,7 +102,8 @@ pub fn fit_read_into(
     let data = read()?;
     check_disk(folder, options, data.n_rows())?;
     let input = Input::new(&data, options, observer)?;
-    let fit = Prepared::on(&input, options, outside.as_ref(), observer)?;
+    let fit = PreparedFit::on(&input, options, outside.as_ref(), observer)?;
+    no_own_family(&fit.model)?;
     let keeps = fit.setup.keeps_checkpoints();
     if !keeps && folder.checkpoint_every.is_some() {
         let problem = "`checkpoint_every` does not go with this method on this engine, which keeps no checkpoints";
@@ -130,7 +134,7 @@ pub fn resume(
     options.check()?;
     let outside = Outside::open(&options.engine, engines)?;
     let input = Input::new(data, &options, observer)?;
-    let fit = Prepared::on(&input, &options, outside.as_ref(), observer)?;
+    let fit = PreparedFit::on(&input, &options, outside.as_ref(), observer)?;
     if !fit.setup.keeps_checkpoints() {
         let problem = "this engine keeps no checkpoints and cannot go on from one";
         return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
@@ -142,14 +146,23 @@ pub fn resume(
 }
 
 /// Fits the rows in memory.
+/// A family from outside the crate cannot be read from files.
+pub(super) fn no_own_family(model: &Model) -> Result<()> {
+    if model.own_family().is_some() {
+        let problem = "a family of your own cannot be written to a run folder";
+        return Err(InputError::new(problem).hint("fit in memory, with `fit` or `fit_with`").into());
+    }
+    Ok(())
+}
+
 pub(super) fn fit_in_memory(data: &Data, options: &FitOptions, observer: &mut dyn Observer) -> Result<Fitted> {
     options.check()?;
     let input = Input::new(data, options, observer)?;
-    let fit = Prepared::new(&input, options, observer)?;
+    let fit = PreparedFit::new(&input, options, observer)?;
     run(&fit, None, Keeper::none(), observer)
 }
 
-impl Prepared<'_> {
+impl PreparedFit<'_> {
     /// Runs into a folder that is claimed already, without checkpoints.
     #[doc(hidden)]
     pub fn run_into(&self, run_dir: &RunDir, folder: &RunFolder, observer: &mut dyn Observer) -> Result<Fitted> {
@@ -159,7 +172,7 @@ impl Prepared<'_> {
 
 fn run_on(
     outside: Option<Outside>,
-    fit: &Prepared<'_>,
+    fit: &PreparedFit<'_>,
     folder: Option<(&RunDir, &RunFolder)>,
     keeper: Keeper,
     observer: &mut dyn Observer,
@@ -176,7 +189,7 @@ fn run_on(
 
 /// Runs, and keeps the record of the run true.
 fn run(
-    fit: &Prepared<'_>,
+    fit: &PreparedFit<'_>,
     folder: Option<(&RunDir, &RunFolder)>,
     mut keeper: Keeper,
     observer: &mut dyn Observer,
@@ -195,7 +208,8 @@ fn run(
                     Error::Interrupted => record.status = Status::Interrupted,
                     error => (record.status, record.error) = (Status::Failed, Some(error.to_string())),
                 }
-                // best effort: the disk that failed the run may fail its record too, and the first error is the one to report
+                // best effort: the disk that failed the run may fail its record too, and the first
+                // error is the one to report
                 let _ = run_dir.write_record(&record);
             }
             return Err(error);
@@ -214,7 +228,7 @@ fn run(
 }
 
 fn fill(
-    fit: &Prepared<'_>,
+    fit: &PreparedFit<'_>,
     folder: Option<(&RunDir, &RunFolder)>,
     record: &RunRecord<'_>,
     keeper: &mut Keeper,
@@ -235,7 +249,8 @@ fn fill(
         (Err(Error::Interrupted), Some(last)) => concluded(fit, last, recorder.n_draws),
         (Err(error), _) => {
             if recorder.keeper.has_checkpoint() {
-                // what the checkpoint needs of them was written with it, and the first error is the one to report
+                // what the checkpoint needs of them was written with it, and the first error is the
+                // one to report
                 let _ = recorder.draws_file.map(NpyWriter::leave);
             }
             return Err(error);
@@ -319,7 +334,7 @@ fn fill(
     })
 }
 
-fn summarize(fit: &Prepared<'_>, outcome: &ChainsOutcome) -> Summary {
+fn summarize(fit: &PreparedFit<'_>, outcome: &ChainsOutcome) -> Summary {
     let (n_draws, truth) = (fit.setup.draws().map(|_| outcome.n_draws), fit.input.data.truth());
     let outcome = &outcome.best;
     let agreement = truth.map(|truth| metrics::compare(&outcome.labels, truth));
@@ -357,7 +372,7 @@ pub(super) fn clusters_of(tree: &Tree, asked: Clusters) -> (Cut, Option<String>)
 }
 
 /// What the run would have left behind if this had been its last cycle.
-fn concluded(fit: &Prepared<'_>, last: &LastState, n_draws: usize) -> ChainsOutcome {
+fn concluded(fit: &PreparedFit<'_>, last: &LastState, n_draws: usize) -> ChainsOutcome {
     let labels = numbered_by_size(&last.labels).0;
     let best = cgs::conclude(&fit.shard, &fit.model, fit.setup.kernel(), last.alpha, &labels, last.cycle);
     ChainsOutcome { best, totals: None, n_draws, diagnostics: None }
@@ -379,7 +394,7 @@ fn check_disk(folder: &RunFolder, options: &FitOptions, n_rows: usize) -> Result
     }
 }
 
-/// Bytes that may still be written, if the system tells.
+/// Bytes that may still be written, if the system reports it.
 #[cfg(target_os = "linux")]
 fn free_on_disk(folder: &Path) -> Option<u64> {
     rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))

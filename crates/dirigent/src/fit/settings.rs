@@ -1,5 +1,5 @@
-//! The settings that are given as lists of `key=value`: what they are called, what they mean and where they belong. The command, Python and the
-//! documentation show this table.
+//! The settings that are given as lists of `key=value`: what they are called, what they mean and
+//! where they belong. The command, Python and the documentation show this table.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -274,7 +274,8 @@ impl SettingList {
         SETTINGS.iter().filter(move |setting| setting.list == self)
     }
 
-    /// Reads `key=value,key=value`, each value as JSON has it. A word without a key is another value of the key before.
+    /// Reads `key=value,key=value`, each value as JSON has it. A word without a key is another
+    /// value of the key before.
     pub fn read(self, lists: &[String]) -> Result<Vec<GivenSetting>> {
         let mut given: Vec<(&'static Setting, Vec<&str>)> = Vec::new();
         for list in lists {

@@ -12,7 +12,8 @@ use crate::io::is_address;
 use crate::model::Model;
 use crate::run_dir::{DataRecord, check_format};
 
-/// Options that may differ when a run is resumed: where the data is, where and how fast it runs, how long, and what its labels are.
+/// Options that may differ when a run is resumed: where the data is, where and how fast it runs,
+/// how long, and what its labels are.
 const MAY_CHANGE: [&str; 14] = [
     "paths",
     "cache_dir",
@@ -56,7 +57,8 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
-    /// Reads a run folder, with options that are given again. Options that contradict the run are rejected.
+    /// Reads a run folder, with options that are given again. Options that contradict the run are
+    /// rejected.
     pub fn read(run: &Path, given: &[GivenOption]) -> Result<Self> {
         let record = read_record(run)?;
         let has_ended = record["status"] == "finished";
@@ -148,7 +150,8 @@ pub fn option_value(data: &DataOptions, options: &FitOptions, name: &str) -> Opt
     pointer(name, &parts).and_then(|(part, at)| parts[part].pointer(&at).cloned())
 }
 
-/// Where an option is: in the options of the data (0) or of the fit (1), and the JSON pointer to it.
+/// Where an option is: in the options of the data (0) or of the fit (1), and the JSON pointer to
+/// it.
 fn pointer(name: &str, parts: &[Value; 2]) -> Option<(usize, String)> {
     match name {
         "method" | "engine" => return Some((1, format!("/{name}/name"))),
@@ -190,7 +193,8 @@ fn check_data_is_there(run: &Path, data: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Rejects an end that is not a later one of the same kind, or that would not be as if it had been asked for at once.
+/// Rejects an end that is not a later one of the same kind, or that would not be as if it had been
+/// asked for at once.
 fn check_longer(before: &FitOptions, after: &FitOptions) -> Result<()> {
     let problem = if after.run.draws.is_some() {
         "a run with `draws` cannot be made longer: its draws are of the last cycles"

@@ -1,4 +1,5 @@
-//! Times and speeds as people write them: `1ms`, `60s`, `1Gbit/s`, `125MB/s`. Plain numbers are seconds and bytes per second.
+//! Times and speeds as people write them: `1ms`, `60s`, `1Gbit/s`, `125MB/s`. Plain numbers are
+//! seconds and bytes per second.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -46,15 +47,15 @@ fn read<'de, D: Deserializer<'de>>(
 ) -> Result<Option<f64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum WrittenTime {
         Number(f64),
         Text(String),
         Nothing(()),
     }
-    match Written::deserialize(deserializer) {
-        Ok(Written::Number(number)) => Ok(Some(number)),
-        Ok(Written::Nothing(())) => Ok(None),
-        Ok(Written::Text(text)) => {
+    match WrittenTime::deserialize(deserializer) {
+        Ok(WrittenTime::Number(number)) => Ok(Some(number)),
+        Ok(WrittenTime::Nothing(())) => Ok(None),
+        Ok(WrittenTime::Text(text)) => {
             parse(&text).map(Some).ok_or_else(|| D::Error::custom(format!("expected {expected}, got {text:?}")))
         }
         Err(_) => Err(D::Error::custom(format!("expected {expected}"))),

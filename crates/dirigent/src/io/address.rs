@@ -7,7 +7,7 @@ pub(crate) const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// A text such as `s3://bucket/folder/part-*.csv`, in its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Address<'a> {
+pub(crate) struct ObjectAddress<'a> {
     /// What says how the store is asked: `s3`.
     pub(crate) scheme: &'a str,
     /// Scheme and store, without a slash at the end: `s3://bucket`.
@@ -19,7 +19,7 @@ pub(crate) struct Address<'a> {
     pub(crate) query: Option<&'a str>,
 }
 
-impl<'a> Address<'a> {
+impl<'a> ObjectAddress<'a> {
     /// The parts of an address; nothing for the path of a file.
     pub(crate) fn of(path: &'a Path) -> Option<Self> {
         let text = path.to_str()?;
@@ -51,7 +51,7 @@ impl<'a> Address<'a> {
 
 /// Whether a path is the address of something in a store, not of a file.
 pub fn is_address(path: &Path) -> bool {
-    Address::of(path).is_some()
+    ObjectAddress::of(path).is_some()
 }
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn an_address_has_a_scheme_a_store_and_a_path() {
         let parts =
-            |text| Address::of(Path::new(text)).map(|found| (found.scheme, found.root, found.path, found.query));
+            |text| ObjectAddress::of(Path::new(text)).map(|found| (found.scheme, found.root, found.path, found.query));
         assert_eq!(parts("s3://bucket/a/b.npy"), Some(("s3", "s3://bucket", "a/b.npy", None)));
         assert_eq!(parts("s3://bucket/a/part-?.npy"), Some(("s3", "s3://bucket", "a/part-?.npy", None)));
         assert_eq!(parts("gs://bucket"), Some(("gs", "gs://bucket", "", None)));

@@ -17,7 +17,7 @@ use super::source;
 
 /// The columns, as far as they are known.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
+pub(crate) struct FileColumns {
     kinds: Vec<ColumnKind>,
     /// Missing cells of each column.
     missing: Vec<u64>,
@@ -120,7 +120,7 @@ pub(crate) struct Names<'a> {
     pub(crate) has_header: bool,
 }
 
-impl Columns {
+impl FileColumns {
     /// The columns of a fit.
     pub(crate) fn of_fit(fitted: &FittedColumns) -> Self {
         let FittedColumns { n_columns, levels, formats, numbered_from_zero, .. } = fitted.clone();

@@ -16,10 +16,10 @@ use crate::rows::{Row, Shard, Table};
 use crate::transform::Transform;
 
 use super::cell_format::CellFormat;
-use super::columns::Columns;
+use super::columns::FileColumns;
 use super::labels::Truth;
 use super::left_out::{self, LeftOut};
-use super::stamps::{FileWatch, Stamp};
+use super::stamps::{FileStamp, FileWatch};
 use super::{Format, source};
 
 pub(crate) use opening::Loaded;
@@ -43,7 +43,7 @@ pub struct DataSet {
     truth: Option<Truth>,
     numbered_from_zero: bool,
     /// The files that are mapped.
-    stamps: Vec<Stamp>,
+    stamps: Vec<FileStamp>,
 }
 
 /// A file that rows came from.
@@ -153,7 +153,7 @@ impl DataSet {
     }
 
     /// Takes over what is known of dense columns.
-    fn take_columns(&mut self, columns: &Columns) {
+    fn take_columns(&mut self, columns: &FileColumns) {
         self.column_names = columns.names().map(<[String]>::to_vec);
         (self.missing, self.levels) = (columns.missing().to_vec(), columns.levels());
         let formats = columns.formats();

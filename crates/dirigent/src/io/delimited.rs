@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::error::{InputError, Result};
 use crate::rows::Table;
 
-use super::columns::{ColumnKind, Columns, Names};
+use super::columns::{ColumnKind, FileColumns, Names};
 use super::header_line;
 use super::labels::TruthBuilder;
 use super::levels::Origin;
 use super::number::number;
 use super::records::{self, Record, Records, text};
-use super::selection::{Chosen, ColumnNames, Header, Selection};
+use super::selection::{ColumnNames, FileSelection, Header, Selection};
 use super::source::{Lines, quoted};
 
 /// Reads a table; the labels, if asked for, are added to `truth`.
@@ -21,7 +21,7 @@ pub(crate) fn read(
     path: &Path,
     delimiter: u8,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
 ) -> Result<Table> {
     let delimiter = found_delimiter(path, delimiter)?;
@@ -78,9 +78,9 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
 /// The chosen cells as they come in.
 struct Rows<'a> {
     path: &'a Path,
-    chosen: &'a Chosen,
+    chosen: &'a FileSelection,
     delimiter: u8,
-    columns: &'a mut Columns,
+    columns: &'a mut FileColumns,
     cells: Vec<f64>,
 }
 

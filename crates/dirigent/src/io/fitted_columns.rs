@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::cell_format::CellFormat;
-use super::columns::Columns;
+use super::columns::FileColumns;
 use super::left_out::LeftOut;
 #[cfg(feature = "files")]
 use super::npz;
@@ -62,7 +62,7 @@ impl FittedColumns {
         {
             (selection, notes) = self.find(&found.name, columns)?;
         }
-        let mut columns = Columns::of_fit(self);
+        let mut columns = FileColumns::of_fit(self);
         let data = DataSet::open_files(paths, &files, &Selection { header, ..selection }, &mut columns, storage)?;
         columns.check_values()?;
         notes.extend(columns.notes().into_iter().map(|note| format!("note: {note}")));

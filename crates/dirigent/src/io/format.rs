@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::address::{Address, PATTERN};
-use super::remote::{self, Found};
+use super::address::{ObjectAddress, PATTERN};
+use super::remote::{self, FetchedFile};
 use super::source;
 use super::storage::Storage;
 use crate::error::{InputError, Result};
@@ -91,12 +91,12 @@ pub(crate) fn data_name(path: &Path) -> String {
 
 /// The files that the paths stand for: of a folder its data files, of a pattern the files that it fits, each in order of their names. Objects
 /// of a store are fetched.
-pub(crate) fn expand(paths: &[PathBuf], storage: &Storage) -> Result<Vec<Found>> {
+pub(crate) fn expand(paths: &[PathBuf], storage: &Storage) -> Result<Vec<FetchedFile>> {
     let mut files = Vec::new();
     for path in paths {
-        match Address::of(path) {
+        match ObjectAddress::of(path) {
             Some(address) if !path.exists() => files.extend(remote::fetch(address, storage)?),
-            _ => files.extend(files_at(path)?.into_iter().map(Found::here)),
+            _ => files.extend(files_at(path)?.into_iter().map(FetchedFile::here)),
         }
     }
     Ok(files)

@@ -9,9 +9,9 @@ use crate::error::{InputError, Result};
 use crate::rows::{Cells, Table};
 
 use super::cells::{self, Cell, first_not_finite};
-use super::columns::{ColumnKind, Columns};
+use super::columns::{ColumnKind, FileColumns};
 use super::labels::TruthBuilder;
-use super::selection::{Chosen, ColumnNames, Selection};
+use super::selection::{ColumnNames, FileSelection, Selection};
 
 /// Beyond this a double no longer tells whole numbers apart.
 pub(crate) const LARGEST_LABEL: f64 = (1u64 << 53) as f64;
@@ -31,7 +31,7 @@ impl Grid<'_> {
         &self,
         cells: Cells<T>,
         selection: &Selection,
-        columns: &mut Columns,
+        columns: &mut FileColumns,
         truth: &mut TruthBuilder,
     ) -> Result<Table> {
         let (mut table, chosen) = if selection.is_everything() && !self.is_by_column() {
@@ -87,7 +87,7 @@ impl Grid<'_> {
         rows
     }
 
-    fn push_labels<T: Cell>(&self, cells: &[T], chosen: &Chosen, truth: &mut TruthBuilder) -> Result<()> {
+    fn push_labels<T: Cell>(&self, cells: &[T], chosen: &FileSelection, truth: &mut TruthBuilder) -> Result<()> {
         let Some(column_ix) = chosen.label else { return Ok(()) };
         for row_ix in 0..self.n_rows {
             let label = cells[self.position(row_ix, column_ix)];
@@ -108,7 +108,7 @@ impl Grid<'_> {
 }
 
 /// The cells, in text columns with the number of the level instead of the number that was its text.
-fn with_levels<T: Cell>(cells: &[T], n_columns: usize, columns: &mut Columns) -> Result<Vec<T>> {
+fn with_levels<T: Cell>(cells: &[T], n_columns: usize, columns: &mut FileColumns) -> Result<Vec<T>> {
     let mut cells = cells.to_vec();
     for row in cells.chunks_exact_mut(n_columns) {
         for (column, cell) in row.iter_mut().enumerate() {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::{ColumnKind, Columns};
+use super::columns::{ColumnKind, FileColumns};
 use super::levels::FEW_CELLS;
 use super::selection::Selection;
 use super::source::quoted;
@@ -26,7 +26,11 @@ pub struct LeftOut {
 const SHOWN: usize = 12;
 
 /// The columns to leave out, once all rows were read.
-pub(crate) fn find(columns: &Columns, tables: &[&Table], selection: &Selection) -> Result<Vec<LeftOut>, InputError> {
+pub(crate) fn find(
+    columns: &FileColumns,
+    tables: &[&Table],
+    selection: &Selection,
+) -> Result<Vec<LeftOut>, InputError> {
     let n_columns = columns.kinds().len();
     let numbers = Numbers::of(columns, tables);
     // what must go, and what may stay if nothing else does
@@ -97,7 +101,7 @@ struct NumberColumn {
 }
 
 impl<'a> Numbers<'a> {
-    fn of(columns: &Columns, tables: &'a [&'a Table]) -> Self {
+    fn of(columns: &FileColumns, tables: &'a [&'a Table]) -> Self {
         let new = NumberColumn { first: f64::NAN, is_constant: true, is_counting: true };
         let n_rows = tables.iter().map(|table| table.n_rows()).sum();
         let mut numbers = Self { tables, n_rows, columns: vec![new; columns.kinds().len()] };

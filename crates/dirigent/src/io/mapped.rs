@@ -14,13 +14,13 @@ use memmap2::Mmap;
 
 /// Numbers of type `T` inside a mapped file.
 #[derive(Debug)]
-pub struct Mapped<T> {
+pub struct MappedNumbers<T> {
     map: Mmap,
     bytes: Range<usize>,
     numbers: PhantomData<T>,
 }
 
-impl<T: bytemuck::Pod> Mapped<T> {
+impl<T: bytemuck::Pod> MappedNumbers<T> {
     /// Maps a file and views `bytes` of it as numbers. `None` if they are not aligned, not whole, or beyond the file's end.
     pub fn new(file: &File, bytes: Range<usize>) -> io::Result<Option<Self>> {
         // SAFETY: the map is only read, and only as plain numbers; see the head of this module.
@@ -46,9 +46,9 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&1.5f64.to_ne_bytes()).unwrap();
         file.write_all(&[0; 8]).unwrap();
-        assert_eq!(Mapped::<f64>::new(&file, 0..16).unwrap().unwrap().as_slice(), [1.5, 0.0]);
-        assert!(Mapped::<f64>::new(&file, 4..12).unwrap().is_none(), "not aligned");
-        assert!(Mapped::<f64>::new(&file, 0..12).unwrap().is_none(), "not whole");
-        assert!(Mapped::<f64>::new(&file, 8..24).unwrap().is_none(), "beyond the end");
+        assert_eq!(MappedNumbers::<f64>::new(&file, 0..16).unwrap().unwrap().as_slice(), [1.5, 0.0]);
+        assert!(MappedNumbers::<f64>::new(&file, 4..12).unwrap().is_none(), "not aligned");
+        assert!(MappedNumbers::<f64>::new(&file, 0..12).unwrap().is_none(), "not whole");
+        assert!(MappedNumbers::<f64>::new(&file, 8..24).unwrap().is_none(), "beyond the end");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::{InputError, Result};
 use crate::rows::{Cells, Table};
 
-use super::columns::Columns;
+use super::columns::FileColumns;
 use super::data_set::Loaded;
 use super::grid::Grid;
 use super::labels::TruthBuilder;
@@ -25,7 +25,7 @@ const MOST_ROWS: u64 = (1 << 32) - 2;
 pub(crate) fn read(
     path: &Path,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
 ) -> Result<Loaded> {
     let mut lines = Lines::open(path)?;
@@ -135,14 +135,14 @@ impl Head {
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct MatrixEntry {
     row: u32,
     column: u32,
     value: f64,
 }
 
 fn read_entries(lines: &mut Lines, head: &Head) -> Result<SparseRows> {
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<MatrixEntry> = Vec::new();
     while let Some(line) = lines.advance()? {
         if is_comment(line) {
             continue;
@@ -161,7 +161,7 @@ fn read_entries(lines: &mut Lines, head: &Head) -> Result<SparseRows> {
 }
 
 /// Entries in order of their rows as rows.
-fn rows_of(path: &Path, entries: &[Entry], head: &Head) -> Result<SparseRows> {
+fn rows_of(path: &Path, entries: &[MatrixEntry], head: &Head) -> Result<SparseRows> {
     let mut rows = SparseRows::of_width(head.n_columns as usize);
     let (mut rest, mut row) = (entries, Vec::new());
     for number in 0..head.n_rows as u32 {
@@ -178,7 +178,7 @@ fn rows_of(path: &Path, entries: &[Entry], head: &Head) -> Result<SparseRows> {
     Ok(rows)
 }
 
-fn entry(line: &[u8], head: &Head) -> Result<Entry, InputError> {
+fn entry(line: &[u8], head: &Head) -> Result<MatrixEntry, InputError> {
     let mut words = words(line);
     let (row, column, value) = (words.next(), words.next(), words.next());
     let is_whole = value.is_some() != head.is_pattern && words.next().is_none();
@@ -194,14 +194,14 @@ fn entry(line: &[u8], head: &Head) -> Result<Entry, InputError> {
     };
     let row = position("row", row, head.n_rows)?;
     let column = position("column", column, head.n_columns)?;
-    Ok(Entry { row, column, value: value.map_or(Ok(1.0), finite)? })
+    Ok(MatrixEntry { row, column, value: value.map_or(Ok(1.0), finite)? })
 }
 
 fn read_array(
     lines: &mut Lines,
     head: &Head,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
 ) -> Result<Table> {
     let mut cells: Vec<f64> = Vec::new();

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that may still be used, if the system tells.
+/// Bytes that may still be used, if the system reports it.
 pub(crate) fn free() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let of_machine = read("/proc/meminfo").and_then(|text| of_machine(&text));

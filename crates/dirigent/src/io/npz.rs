@@ -8,7 +8,7 @@ use zip::ZipArchive;
 
 use crate::error::{Error, InputError, Result};
 
-use super::columns::Columns;
+use super::columns::FileColumns;
 use super::data_set::Loaded;
 use super::labels::TruthBuilder;
 use super::npy;
@@ -25,7 +25,7 @@ const LONGEST_FORMAT: u64 = 4096;
 pub(crate) fn read(
     path: &Path,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
 ) -> Result<Loaded> {
     let mut archive = Archive::open(path)?;

@@ -160,8 +160,8 @@ impl Records {
     }
 
     fn split_quoted(&mut self, record: &mut Record) -> Result<()> {
-        let mut place = Place::CellStart.after(&self.text, self.delimiter);
-        while place == Place::Quoted {
+        let mut place = TextPlace::CellStart.after(&self.text, self.delimiter);
+        while place == TextPlace::Quoted {
             let looked_at = self.text.len();
             if !self.lines.append_to(&mut self.text)? {
                 let problem = "a quote is opened and never closed";
@@ -193,7 +193,7 @@ impl Records {
 
 /// Where a scan for quotes stands. A quote opens a cell only at its beginning.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TextPlace {
     CellStart,
     Bare,
     Quoted,
@@ -201,7 +201,7 @@ enum Place {
     Closing,
 }
 
-impl Place {
+impl TextPlace {
     fn after(self, text: &[u8], delimiter: u8) -> Self {
         text.iter().fold(self, |place, &byte| match (place, byte) {
             (Self::Quoted, b'"') => Self::Closing,

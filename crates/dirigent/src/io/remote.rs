@@ -12,20 +12,20 @@ mod tests;
 
 use std::path::PathBuf;
 
-use super::address::Address;
+use super::address::ObjectAddress;
 use super::storage::Storage;
 use crate::error::{Error, InputError, Result};
 
 /// A file of a data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FetchedFile {
     /// What it is called: its path, or the address of the object that it was.
     pub(crate) name: PathBuf,
     /// Where it is read from.
     pub(crate) file: PathBuf,
 }
 
-impl Found {
+impl FetchedFile {
     /// A file that is read where it is.
     pub(crate) fn here(path: PathBuf) -> Self {
         Self { name: path.clone(), file: path }
@@ -48,7 +48,7 @@ impl Found {
 
 /// The objects that an address stands for, as files: one, those of a folder (it ends in a slash), or those that a pattern fits, in order of their names.
 #[cfg(feature = "object-store")]
-pub(crate) fn fetch(address: Address<'_>, storage: &Storage) -> Result<Vec<Found>> {
+pub(crate) fn fetch(address: ObjectAddress<'_>, storage: &Storage) -> Result<Vec<FetchedFile>> {
     use futures_util::{StreamExt, TryStreamExt};
 
     let asked = &PathBuf::from(address.with_path(address.path));
@@ -72,7 +72,7 @@ const AT_ONCE: usize = 8;
 
 /// Says how to get what this build does not have.
 #[cfg(not(feature = "object-store"))]
-pub(crate) fn fetch(address: Address<'_>, _: &Storage) -> Result<Vec<Found>> {
+pub(crate) fn fetch(address: ObjectAddress<'_>, _: &Storage) -> Result<Vec<FetchedFile>> {
     let asked = address.with_path(address.path);
     let problem = format!("found a {}:// address, and this build of dirigent reads files only", address.scheme);
     let hint = "build it with `--features object-store`, download the data first, or mount the store as a folder";

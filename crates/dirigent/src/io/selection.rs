@@ -44,7 +44,7 @@ pub enum Header {
 
 /// A selection as it falls on one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct FileSelection {
     /// File columns that are data, in the order of the data.
     pub(crate) columns: Vec<usize>,
     /// The names of these.
@@ -175,7 +175,7 @@ impl Selection {
     }
 
     /// Finds the columns in a file.
-    pub(crate) fn choose(&self, file: &Path, columns: &ColumnNames) -> Result<Chosen> {
+    pub(crate) fn choose(&self, file: &Path, columns: &ColumnNames) -> Result<FileSelection> {
         let index = columns.index(file)?;
         let find = |name: &String| index.get(name.as_str()).copied().ok_or_else(|| columns.unknown(file, name));
         let label = self.label_column.as_ref().map(find).transpose()?;
@@ -196,7 +196,7 @@ impl Selection {
         };
         let text = self.text_columns.iter().map(is_chosen).collect::<Result<_, _>>()?;
         let names = chosen.iter().map(|&ix| columns.names[ix].clone()).collect();
-        Ok(Chosen { columns: chosen, names, label, text })
+        Ok(FileSelection { columns: chosen, names, label, text })
     }
 }
 
@@ -221,7 +221,7 @@ fn check(chosen: &[usize], label: Option<usize>, file: &Path, columns: &ColumnNa
 mod tests {
     use super::*;
 
-    fn choose(columns: Option<&str>, exclude: &str, label: Option<&str>) -> Result<Chosen> {
+    fn choose(columns: Option<&str>, exclude: &str, label: Option<&str>) -> Result<FileSelection> {
         let list = |names: &str| names.split(',').filter(|name| !name.is_empty()).map(String::from).collect();
         let label_column = label.map(String::from);
         let selection =

@@ -20,7 +20,7 @@ const CELLS_AN_ENTRY: usize = 8;
 /// The sparse rows of one file.
 #[derive(Debug)]
 pub(crate) struct SparseRows {
-    width: Width,
+    width: MatrixWidth,
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
@@ -28,7 +28,7 @@ pub(crate) struct SparseRows {
 
 /// How many columns there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Width {
+enum MatrixWidth {
     /// So many, as the file says; they are numbered from 0.
     Declared(usize),
     /// As the largest number says, of all files. Numbers begin at 1 unless one of them is 0.
@@ -44,15 +44,15 @@ pub(crate) struct Twice {
 impl SparseRows {
     /// No rows yet, of so many columns, numbered from 0.
     pub(crate) fn of_width(n_columns: usize) -> Self {
-        Self::new(Width::Declared(n_columns))
+        Self::new(MatrixWidth::Declared(n_columns))
     }
 
     /// No rows yet, of columns that are numbered from 0 or 1.
     pub(crate) fn of_unknown_width() -> Self {
-        Self::new(Width::Found)
+        Self::new(MatrixWidth::Found)
     }
 
-    fn new(width: Width) -> Self {
+    fn new(width: MatrixWidth) -> Self {
         Self { width, starts: vec![0], columns: Vec::new(), values: Vec::new() }
     }
 
@@ -84,14 +84,14 @@ impl SparseRows {
 
     /// Whether columns are numbered from 0, as far as this file tells. `None` where the file says it for itself.
     pub(crate) fn has_column_zero(&self) -> Option<bool> {
-        (self.width == Width::Found).then(|| self.columns.contains(&0))
+        (self.width == MatrixWidth::Found).then(|| self.columns.contains(&0))
     }
 
     /// How many columns the file says there are.
     pub(crate) fn declared(&self) -> Option<usize> {
         match self.width {
-            Width::Declared(n_columns) => Some(n_columns),
-            Width::Found => None,
+            MatrixWidth::Declared(n_columns) => Some(n_columns),
+            MatrixWidth::Found => None,
         }
     }
 
@@ -99,13 +99,13 @@ impl SparseRows {
     pub(crate) fn n_columns_seen(&self, zero_based: bool) -> usize {
         let last = self.columns.iter().max().map_or(0, |&last| last as usize);
         match self.width {
-            Width::Declared(n_columns) => n_columns,
-            Width::Found => last + usize::from(zero_based && !self.columns.is_empty()),
+            MatrixWidth::Declared(n_columns) => n_columns,
+            MatrixWidth::Found => last + usize::from(zero_based && !self.columns.is_empty()),
         }
     }
 
     fn row(&self, row_ix: usize, zero_based: bool) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let first = usize::from(self.width == Width::Found && !zero_based);
+        let first = usize::from(self.width == MatrixWidth::Found && !zero_based);
         let entries = self.starts[row_ix]..self.starts[row_ix + 1];
         entries.map(move |ix| (self.columns[ix] as usize - first, self.values[ix]))
     }

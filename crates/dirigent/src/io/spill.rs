@@ -5,20 +5,20 @@ use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use super::mapped::Mapped;
+use super::mapped::MappedNumbers;
 use super::storage::Storage;
 use crate::error::{Error, InputError, Result};
 use crate::rows::Cells;
 
 /// Cells that are written one after another.
-pub(crate) struct Spilled<T> {
+pub(crate) struct CellWriter<T> {
     path: PathBuf,
     file: BufWriter<File>,
     n_bytes: usize,
     cells: PhantomData<T>,
 }
 
-impl<T: bytemuck::Pod> Spilled<T> {
+impl<T: bytemuck::Pod> CellWriter<T> {
     /// An empty file in the cache.
     pub(crate) fn create(storage: &Storage) -> Result<Self> {
         let Some(folder) = storage.cache_folder().map(|cache| cache.join("spill")) else {
@@ -42,7 +42,7 @@ impl<T: bytemuck::Pod> Spilled<T> {
     /// All cells, mapped.
     pub(crate) fn finish(mut self) -> Result<Cells<T>> {
         self.file.flush().map_err(|source| self.failed(source))?;
-        match Mapped::new(self.file.get_ref(), 0..self.n_bytes) {
+        match MappedNumbers::new(self.file.get_ref(), 0..self.n_bytes) {
             Ok(Some(mapped)) => Ok(Cells::Mapped(mapped)),
             Ok(None) => Err(self.failed(io::Error::other("it was cut"))),
             Err(source) => Err(self.failed(source)),

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::data_set::DataSet;
-use super::remote::Found;
+use super::remote::FetchedFile;
 use crate::error::{Error, InputError, Result};
 
 /// A mapped file as it was opened.
 #[derive(Debug, Clone)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     name: PathBuf,
     file: PathBuf,
     identity: Option<Identity>,
@@ -24,9 +24,9 @@ pub(crate) struct Stamp {
 /// Device and number of a file, which stay with it whatever it is called.
 type Identity = (u64, u64);
 
-impl Stamp {
+impl FileStamp {
     /// The file as it is now.
-    pub(crate) fn of(found: &Found) -> Result<Self> {
+    pub(crate) fn of(found: &FetchedFile) -> Result<Self> {
         let now = fs::metadata(&found.file).map_err(|source| Error::io("reading", &found.file, source))?;
         let (name, file) = (found.name.clone(), found.file.clone());
         Ok(Self { name, file, identity: identity(&now), length: now.len(), modified: now.modified().ok() })
@@ -69,11 +69,11 @@ fn identity(_: &Metadata) -> Option<Identity> {
 pub struct FileWatch<'a> {
     data: &'a DataSet,
     fingerprint: String,
-    stamps: Vec<Stamp>,
+    stamps: Vec<FileStamp>,
 }
 
 impl<'a> FileWatch<'a> {
-    pub(crate) fn new(data: &'a DataSet, fingerprint: &str, stamps: Vec<Stamp>) -> Self {
+    pub(crate) fn new(data: &'a DataSet, fingerprint: &str, stamps: Vec<FileStamp>) -> Self {
         Self { data, fingerprint: fingerprint.to_owned(), stamps }
     }
 

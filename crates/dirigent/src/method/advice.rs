@@ -1,18 +1,18 @@
-//! What a user should be told of a run that ended well but looks odd, with the likely cause.
+//! Warnings about a run that ended well but looks odd, with the likely cause.
 
-use super::MethodOptions;
+use super::MethodSetup;
 use super::chains::{ChainsOutcome, Diagnostics, Over};
 use crate::model::Model;
 use crate::posterior::diagnostics::disagreement;
 use crate::posterior::horizon::StoppedBecause;
 
-/// Below so many rows any number of components is plausible.
+/// Below this many rows any number of components is plausible.
 const FEW_ROWS: usize = 10;
 
 /// Warnings, each a sentence or two.
 pub fn warnings(
     model: &Model,
-    options: &MethodOptions,
+    options: &MethodSetup,
     n_chains: u16,
     n_rows: usize,
     outcome: &ChainsOutcome,

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::MethodOptions;
+use super::MethodSetup;
 use super::cgs::Draws;
 use crate::trace::CycleInfo;
 
-/// Remembers the state with the highest log-joint among the states that are kept as draws or, where none are kept, among those of all cycles in
-/// which all rows took part.
+/// Remembers the state with the highest log-joint among the states that are kept as draws or, where
+/// none are kept, among those of all cycles in which all rows took part.
 ///
 /// The log-joint is that of the trace. Where α is learned it is taken at the α of its cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct BestState {
 
 impl BestState {
     /// Of a run with these options.
-    pub fn new(options: &MethodOptions, n_rows: usize) -> Self {
+    pub fn new(options: &MethodSetup, n_rows: usize) -> Self {
         Self { draws: options.draws(), n_rows: n_rows as u64, log_joint: f64::NEG_INFINITY, state: None }
     }
 

@@ -1,13 +1,13 @@
 //! CGS: collapsed Gibbs sampling, the serial reference of the paper's comparison (Eq. 3). Exact.
 //!
-//! At a cycle's border the state is a pure function of (labels, α, cycle): components are numbered without gaps and their
-//! statistics are recomputed from the labels.
+//! At a cycle's border the state is a pure function of (labels, α, cycle): components are numbered
+//! without gaps and their statistics are recomputed from the labels.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checkpoint::{ChainState, Saved, Stage};
+use crate::checkpoint::{ChainState, RunState, Stage};
 use crate::engine::Stopwatch;
 use crate::error::{Error, InputError, Result};
 use crate::family::log_joint;
@@ -42,7 +42,8 @@ pub struct CgsOptions {
     pub kernel: Kernel,
     /// Labels to begin with, one a row, without gaps in their numbers.
     pub start: Option<Vec<u32>>,
-    /// The number of the first cycle in the names of random streams, so that a chain can follow another under the same seed.
+    /// The number of the first cycle in the names of random streams, so that a chain can follow
+    /// another under the same seed.
     pub first_cycle: u64,
 }
 
@@ -203,8 +204,8 @@ impl<'a> Chain<'a> {
         log_joint(self.model.conjugate(), &self.components, self.alpha, self.sum_log_base)
     }
 
-    /// What is needed to go on from here.
-    fn saved(&self, cycle: u64, horizon: &Horizon, seconds: f64) -> Saved {
+    /// What is needed to resume from here.
+    fn saved(&self, cycle: u64, horizon: &Horizon, seconds: f64) -> RunState {
         if cycle == 0 {
             return Stage::Start.into();
         }
@@ -269,7 +270,8 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// What is left behind if these labels, numbered without gaps, are the last state after so many cycles: of a run that was interrupted.
+/// What is left behind if these labels, numbered without gaps, are the last state after this many
+/// cycles: of a run that was interrupted.
 pub fn conclude(shard: &Shard, model: &Model, kernel: Kernel, alpha: f64, labels: &[u32], cycles: u64) -> Outcome {
     let sampler = sweep::sampler(model, shard.clone(), kernel);
     let chain = Chain::new(model, sampler, Alpha::Fixed(alpha), 0).start_from(labels);
@@ -345,7 +347,7 @@ pub fn run(
 }
 
 /// The state of a chain that goes on.
-fn saved_chain(saved: Option<Saved>, n_rows: usize) -> Result<Option<ChainState>> {
+fn saved_chain(saved: Option<RunState>, n_rows: usize) -> Result<Option<ChainState>> {
     match saved.map(|saved| saved.stage) {
         None | Some(Stage::Start) => Ok(None),
         // numbered without gaps, so no number is beyond that of the rows

@@ -1,13 +1,14 @@
 //! Several independent chains of one method, one after another, and whether they agree.
 //!
-//! Chains differ in their random streams alone ([`crate::rng::Seed`]). Labels and model are those of the chain whose last state has the best log-joint;
-//! draws and trace hold all chains. A time limit is for all together: each chain may use its share of what is left.
+//! Chains differ in their random streams alone ([`crate::rng::Seed`]). Labels and model are those
+//! of the chain whose last state has the best log-joint; draws and trace hold all chains. A time
+//! limit is for all together: each chain may use its share of what is left.
 
 use serde::{Deserialize, Serialize};
 
 use super::cgs::{Draws, Outcome};
-use super::{MethodOptions, run as run_one};
-use crate::checkpoint::Saved;
+use super::{MethodSetup, run as run_one};
+use crate::checkpoint::RunState;
 use crate::engine::RunTotals;
 use crate::error::{InputError, Result};
 use crate::model::Model;
@@ -70,7 +71,7 @@ pub struct ChainEnd {
     pub stopped_because: StoppedBecause,
 }
 
-/// What chains have done and told so far.
+/// What chains have done and reported so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
     /// The chain that runs, from 0.
@@ -98,7 +99,7 @@ impl Earlier {
 pub fn run(
     rows: &Shard,
     model: &Model,
-    options: &MethodOptions,
+    options: &MethodSetup,
     n_chains: u16,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
@@ -142,8 +143,8 @@ struct Listener<'a> {
     /// Of the current chain, on the clock that its time limit is measured with.
     seconds: f64,
     earlier: Earlier,
-    /// What the first chain goes on from.
-    saved: Option<Saved>,
+    /// What the first chain resumes from.
+    saved: Option<RunState>,
 }
 
 impl Listener<'_> {
@@ -186,15 +187,15 @@ impl Observer for Listener<'_> {
         self.observer.on_draw(state)
     }
 
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
-        self.observer.on_checkpoint(Saved { earlier: self.earlier.clone(), ..saved })
+    fn on_checkpoint(&mut self, saved: RunState) -> Result<()> {
+        self.observer.on_checkpoint(RunState { earlier: self.earlier.clone(), ..saved })
     }
 
     fn has_begun(&mut self) -> bool {
-        self.saved.as_ref().is_some_and(Saved::has_begun)
+        self.saved.as_ref().is_some_and(RunState::has_begun)
     }
 
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.saved.take()
     }
 }

@@ -1,4 +1,5 @@
-//! What a driver collects of a run: cycles with what is only looked at of them, labels for VI and draws, and the result.
+//! What a driver collects of a run: cycles with what is only looked at of them, labels for VI and
+//! draws, and the result.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -57,7 +58,7 @@ pub(super) struct Collector<'a> {
     is_passed_on: bool,
     last: Option<CycleInfo>,
     interrupt: Interrupt,
-    /// What was counted before, where the run goes on from a checkpoint, until the engine asks.
+    /// What was counted before, where the run resumes from a checkpoint, until the engine asks.
     totals_before: Option<RunTotals>,
     goes_on: bool,
 }
@@ -153,7 +154,8 @@ impl<'a> Collector<'a> {
         self.pending.as_ref().or(self.last.as_ref()).map_or(0, |info| info.n_rows)
     }
 
-    /// What came out but for the components' statistics, and the ids of the components in the order of their numbers.
+    /// What came out but for the components' statistics, and the ids of the components in the order
+    /// of their numbers.
     pub(super) fn finish(mut self) -> Result<(Outcome, Vec<ComponentId>)> {
         self.close_pending()?;
         let missing = self.assigned.iter().filter(|assigned| assigned.is_none()).count();
@@ -162,14 +164,16 @@ impl<'a> Collector<'a> {
             return Err(Error::Io { doing: "the run".to_owned(), source: std::io::Error::other(problem) });
         }
         let last = self.last.unwrap_or_default();
-        // a row whose worker joined at the very end has not been swept: its state is its most probable component
+        // a row whose worker joined at the very end has not been swept: its state is its most
+        // probable component
         let assigned: Vec<(ComponentId, f32)> = self.assigned.into_iter().flatten().collect();
         let swept = self.state.iter().zip(&assigned).map(|(state, (id, _))| Some(state.unwrap_or(*id)));
         let state_ids: Vec<Option<ComponentId>> = swept.collect();
         let state = numbered_by_size(&state_ids);
         let numbers: HashMap<Option<ComponentId>, u32> = state_ids.into_iter().zip(state.iter().copied()).collect();
         let k = numbers.len();
-        // every component of the last snapshot has rows, so it has a number, unless a worker has shown another
+        // every component of the last snapshot has rows, so it has a number, unless a worker has
+        // shown another
         let labels: Option<Vec<u32>> = assigned.iter().map(|(id, _)| numbers.get(&Some(*id)).copied()).collect();
         let Some(labels) = labels else {
             let problem = "a worker has shown a component in which there are no rows";
@@ -259,7 +263,7 @@ impl Driver for Collector<'_> {
     }
 }
 
-/// Labels of so many rows, each of a component that is named; a row may be in none until the end.
+/// Labels of this many rows, each of a component that is named; a row may be in none until the end.
 fn check_shown(shown: &ShownLabels, n_rows: usize) -> Decoded<()> {
     let is_named = |label: &u32| (*label as usize) < shown.components.len();
     require(shown.labels.len() == n_rows, "labels of other rows")?;

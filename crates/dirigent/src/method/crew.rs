@@ -1,4 +1,5 @@
-//! The nodes of a run, as its driver makes them: what each worker begins with, and who succeeds a coordinator that is lost.
+//! The nodes of a run, as its driver makes them: what each worker begins with, and who succeeds a
+//! coordinator that is lost.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,6 +7,7 @@ use std::rc::Rc;
 use crate::consolidate::ShardId;
 use crate::engine::simulated::Respawn;
 use crate::error::Result;
+use crate::family::OwnFamily;
 use crate::interrupt::Interrupt;
 use crate::posterior::horizon::{Cycles, Ending};
 use crate::protocol::message::Plan;
@@ -20,12 +22,15 @@ pub(super) struct Crew<'a> {
     pub(super) first_rows: &'a [usize],
     pub(super) kind: &'a dyn Fn(ShardId) -> WorkerKind,
     pub(super) kernel: Option<Kernel>,
-    pub(super) start: Option<Start<'a>>,
-    /// Where the run goes on from a checkpoint.
-    pub(super) resumed: Option<Resumed>,
-    /// Whether workers that go on join anew: under an asynchronous schedule there is no border that all share.
+    pub(super) start: Option<StartLabels<'a>>,
+    /// Where the run resumes from a checkpoint.
+    pub(super) resumed: Option<ResumePoint>,
+    /// Whether workers that go on join again: under an asynchronous schedule there is no border
+    /// that all share.
     pub(super) joins_anew: bool,
     pub(super) interrupt: Interrupt,
+    /// The family, if it is from outside the crate.
+    pub(super) own_family: Option<&'a OwnFamily>,
 }
 
 impl Crew<'_> {
@@ -33,15 +38,15 @@ impl Crew<'_> {
     pub(super) fn spec(&self, id: ShardId) -> WorkerSpec {
         let start = match (&self.resumed, self.start) {
             (Some(resumed), _) if self.joins_anew => WorkerStart::Restored(resumed.worker(id).to_vec()),
-            (Some(resumed), _) => WorkerStart::Resumed(Box::new(resumed.plan.clone()), resumed.worker(id).to_vec()),
+            (Some(resumed), _) => WorkerStart::ResumePoint(Box::new(resumed.plan.clone()), resumed.worker(id).to_vec()),
             (None, None) => WorkerStart::Rows,
-            (None, Some(Start { labels, n_components })) => {
+            (None, Some(StartLabels { labels, n_components })) => {
                 let first_row = self.first_rows[id as usize];
                 let labels = &labels[first_row..first_row + self.shards[id as usize].n_rows()];
                 WorkerStart::Labels(labels.to_vec(), n_components)
             }
         };
-        WorkerSpec { kind: (self.kind)(id), kernel: self.kernel, start }
+        WorkerSpec { kind: (self.kind)(id), kernel: self.kernel, start, own_family: self.own_family.cloned() }
     }
 
     /// A worker here.
@@ -54,33 +59,33 @@ impl Crew<'_> {
 
 /// Labels to begin with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Start<'a> {
+pub(super) struct StartLabels<'a> {
     /// One a row.
     labels: &'a [u32],
     /// All are below.
     n_components: u32,
 }
 
-impl<'a> Start<'a> {
+impl<'a> StartLabels<'a> {
     pub(super) fn of(labels: &'a [u32]) -> Self {
         Self { labels, n_components: labels.iter().max().map_or(0, |largest| largest + 1) }
     }
 }
 
-/// What workers go on from.
-pub(super) struct Resumed {
+/// What workers resume from.
+pub(super) struct ResumePoint {
     pub(super) plan: Plan,
     pub(super) workers: Vec<Vec<u8>>,
 }
 
-impl Resumed {
+impl ResumePoint {
     fn worker(&self, id: ShardId) -> &[u8] {
         &self.workers[id as usize]
     }
 }
 
 /// Makes all nodes of a run, and makes them again.
-pub(super) struct Nodes<'a, C> {
+pub(super) struct NodeMaker<'a, C> {
     pub(super) crew: Crew<'a>,
     pub(super) n_workers: u32,
     /// The end of the run, as it was first foreseen.
@@ -91,7 +96,7 @@ pub(super) struct Nodes<'a, C> {
     n_restarts: u32,
 }
 
-impl<'a, C> Nodes<'a, C> {
+impl<'a, C> NodeMaker<'a, C> {
     pub(super) fn new(
         crew: Crew<'a>,
         n_workers: u32,
@@ -102,7 +107,7 @@ impl<'a, C> Nodes<'a, C> {
     }
 }
 
-/// What the successor of a coordinator is told.
+/// What the successor of a coordinator knows.
 pub(super) struct Succession<'a> {
     /// Rows that the run began with.
     pub(super) n_rows: u64,
@@ -113,13 +118,14 @@ pub(super) struct Succession<'a> {
 }
 
 impl Succession<'_> {
-    /// An end that was foreseen stays; otherwise the successor waits for a stationary chain from scratch.
+    /// An end that was foreseen stays; otherwise the successor waits for a stationary chain from
+    /// scratch.
     pub(super) fn cycles(&self, usual: Cycles) -> Cycles {
         self.ending.map_or(usual, |ending| Cycles::Fixed(ending.last_cycle))
     }
 }
 
-impl<C: Node> Respawn<C, Box<dyn Node>> for Nodes<'_, C> {
+impl<C: Node> Respawn<C, Box<dyn Node>> for NodeMaker<'_, C> {
     fn worker(&mut self, id: ShardId, checkpoint: Option<Vec<u8>>) -> Result<Box<dyn Node>> {
         self.crew.worker(id, checkpoint)
     }

@@ -1,10 +1,11 @@
-//! Runs a method: makes its nodes, runs them on an engine and collects what is only looked at. All methods but collapsed Gibbs.
+//! Runs a method: makes its nodes, runs them on an engine and collects what is only looked at. All
+//! methods but collapsed Gibbs.
 
 use super::cgs::{Draws, Outcome};
 use super::collector::{Collector, Watching};
 use super::consolidated::Engine;
-use super::crew::{Crew, Nodes, Resumed, Start, Succession};
-use crate::checkpoint::{NodesState, Saved, Stage};
+use super::crew::{Crew, NodeMaker, ResumePoint, StartLabels, Succession};
+use crate::checkpoint::{NodesState, RunState, Stage};
 use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::{InputError, Result};
@@ -34,7 +35,7 @@ pub(super) struct Launch<'a> {
 }
 
 /// A run that has ended.
-pub(super) struct Driven<M: Method> {
+pub(super) struct FinishedRun<M: Method> {
     pub(super) coordinator: Coordinator<M>,
     /// But for the components' statistics.
     pub(super) outcome: Outcome,
@@ -49,7 +50,7 @@ pub(super) fn drive<M: Method>(
     launch: Launch<'_>,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
-) -> Result<Driven<M>> {
+) -> Result<FinishedRun<M>> {
     let interrupt = observer.interrupt();
     let options = CoordinatorOptions {
         shows_labels: truth.is_some() || launch.draws.is_some() || observer.watches_states(),
@@ -69,7 +70,7 @@ pub(super) fn drive<M: Method>(
         Some(saved) => {
             let coordinator = Coordinator::<M>::resume(options.clone(), &saved.coordinator)?;
             let plan = coordinator.plan().cloned().expect("a checkpoint has a plan");
-            (coordinator, Some(Resumed { plan, workers: collector.resume(saved) }))
+            (coordinator, Some(ResumePoint { plan, workers: collector.resume(saved) }))
         }
         None => (Coordinator::new(options.clone(), launch.model.clone()), None),
     };
@@ -78,10 +79,11 @@ pub(super) fn drive<M: Method>(
         first_rows: &first_rows,
         kind: &kind,
         kernel: options.kernel,
-        start: launch.start.map(Start::of),
+        start: launch.start.map(StartLabels::of),
         resumed,
         joins_anew: launch.joins_anew,
         interrupt,
+        own_family: launch.model.own_family(),
     };
     let successor = |succession: &Succession<'_>| {
         if !M::ROWS_STAY {
@@ -91,15 +93,15 @@ pub(super) fn drive<M: Method>(
         let options = CoordinatorOptions { cycles: succession.cycles(options.cycles), ..options.clone() };
         Ok(Coordinator::rebuild(options, plan, succession.workers, succession.n_restarts))
     };
-    let mut nodes = Nodes::new(crew, options.n_workers, &collector.ending, &successor);
+    let mut nodes = NodeMaker::new(crew, options.n_workers, &collector.ending, &successor);
     let totals = launch.engine.run(&mut coordinator, &mut nodes, &mut collector)?;
     let n_rows_in_last_cycle = collector.n_rows_in_last_cycle();
     let (outcome, ids) = collector.finish()?;
-    Ok(Driven { coordinator, outcome, ids, totals, n_rows_in_last_cycle })
+    Ok(FinishedRun { coordinator, outcome, ids, totals, n_rows_in_last_cycle })
 }
 
 /// The state of nodes that resume.
-pub(super) fn saved_nodes(saved: Option<Saved>) -> Result<Option<NodesState>> {
+pub(super) fn saved_nodes(saved: Option<RunState>) -> Result<Option<NodesState>> {
     match saved.map(|saved| saved.stage) {
         None | Some(Stage::Start) => Ok(None),
         Some(Stage::Nodes(nodes)) => Ok(Some(nodes)),

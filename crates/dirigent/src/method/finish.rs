@@ -1,13 +1,14 @@
 //! The exact finish: a faster method finds a state, and from there an exact sampler goes on.
 //!
-//! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from the posterior itself. By its sweeps
-//! alone it seldom splits or merges large components, so such moves are tried beside them; several chains show whether that is enough.
+//! Delayed synchronisation is an approximation, a slice sampler is none: what it draws comes from
+//! the posterior itself. By its sweeps alone it seldom splits or merges large components, so such
+//! moves are tried beside them; several chains show whether that is enough.
 
 use super::cgs::{Draws, Outcome};
 use super::consolidated::{self, DistributedOptions};
 use super::rounds::RoundsOptions;
 use super::slice;
-use crate::checkpoint::{Found, Saved};
+use crate::checkpoint::{FoundState, RunState};
 use crate::engine::RunTotals;
 use crate::error::Result;
 use crate::model::Model;
@@ -19,8 +20,8 @@ use crate::trace::CycleInfo;
 
 /// Splits and merges that are tried in a cycle of the slice sampler, unless the user says.
 pub(super) const MOVES_PER_CYCLE: u8 = 1;
-/// Runs the method until it ends, then the slice sampler from its last state. The first cycles of that are not kept: it must forget where the
-/// method ended.
+/// Runs the method until it ends, then the slice sampler from its last state. The first cycles of
+/// that are not kept: it must forget where the method ended.
 pub(super) fn run(
     shards: &[Shard],
     model: &Model,
@@ -54,7 +55,7 @@ pub(super) fn run(
         time_limit: found.time_left(options),
     };
     let (outcome, totals) =
-        slice::run(shards, model, &exact, truth, &mut Continued { observer, found: &found, saved })?;
+        slice::run(shards, model, &exact, truth, &mut FinishObserver { observer, found: &found, saved })?;
     let stopped_because = match outcome.stopped_because {
         StoppedBecause::TimeLimit => StoppedBecause::TimeLimit,
         _ => found.outcome.stopped_because,
@@ -63,23 +64,24 @@ pub(super) fn run(
     Ok((Outcome { cycles, stopped_because, ..outcome }, found.totals.and(&totals)))
 }
 
-/// What the method finds, or has found before this run was taken up again; then also the state of the sampler that follows.
+/// What the method finds, or has found before this run was taken up again; then also the state of
+/// the sampler that follows.
 fn find(
     shards: &[Shard],
     model: &Model,
     options: &DistributedOptions,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
-) -> Result<(Found, Option<Saved>)> {
+) -> Result<(FoundState, Option<RunState>)> {
     let mut saved = observer.take_saved();
     if let Some(found) = saved.as_mut().and_then(|saved| saved.found.take()) {
         return Ok((found, saved));
     }
     let (outcome, totals) = consolidated::run(shards, model, options, truth, &mut BurnIn { observer, saved })?;
-    Ok((Found { outcome, totals }, None))
+    Ok((FoundState { outcome, totals }, None))
 }
 
-impl Found {
+impl FoundState {
     /// Of the seconds that the run may take.
     fn time_left(&self, options: &DistributedOptions) -> Option<f64> {
         let seconds = self.totals.virtual_seconds.unwrap_or(self.totals.seconds);
@@ -95,7 +97,7 @@ fn cycles_to_discard(cycles: u64) -> u64 {
 /// Passes on the method's cycles, whose end is not that of the run.
 struct BurnIn<'a> {
     observer: &'a mut dyn Observer,
-    saved: Option<Saved>,
+    saved: Option<RunState>,
 }
 
 impl Observer for BurnIn<'_> {
@@ -113,21 +115,21 @@ impl Observer for BurnIn<'_> {
         self.observer.on_cycle(&CycleInfo { ending: None, ..info.clone() })
     }
 
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.saved.take()
     }
 }
 
 /// Passes on the slice sampler's cycles, counted on from the method's.
-struct Continued<'a> {
+struct FinishObserver<'a> {
     observer: &'a mut dyn Observer,
-    found: &'a Found,
-    saved: Option<Saved>,
+    found: &'a FoundState,
+    saved: Option<RunState>,
 }
 
-impl Continued<'_> {
+impl FinishObserver<'_> {
     fn shift(&self, info: &CycleInfo) -> CycleInfo {
-        let Found { outcome, totals } = self.found;
+        let FoundState { outcome, totals } = self.found;
         let ending = |ending: Ending| Ending { last_cycle: ending.last_cycle + outcome.cycles, ..ending };
         CycleInfo {
             cycle: info.cycle + outcome.cycles,
@@ -139,7 +141,7 @@ impl Continued<'_> {
     }
 }
 
-impl Observer for Continued<'_> {
+impl Observer for FinishObserver<'_> {
     fn inner(&mut self) -> Option<&mut dyn Observer> {
         Some(&mut *self.observer)
     }
@@ -154,11 +156,11 @@ impl Observer for Continued<'_> {
         self.observer.on_state(&info, state);
     }
 
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
-        self.observer.on_checkpoint(Saved { found: Some(self.found.clone()), ..saved })
+    fn on_checkpoint(&mut self, saved: RunState) -> Result<()> {
+        self.observer.on_checkpoint(RunState { found: Some(self.found.clone()), ..saved })
     }
 
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.saved.take()
     }
 }

@@ -1,10 +1,11 @@
-//! The state of a run that was interrupted, made from its last checkpoint: no worker need show its labels before that.
+//! The state of a run that was interrupted, made from its last checkpoint: no worker need show its
+//! labels before that.
 
-use super::MethodOptions;
+use super::MethodSetup;
 use super::collector::numbered_by_size;
 use super::consolidated::{DistributedOptions, Engine};
 use super::rounds::RoundsOptions;
-use crate::checkpoint::{NodesState, Saved, Stage};
+use crate::checkpoint::{NodesState, RunState, Stage};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::error::Result;
 use crate::method::cgs::Outcome;
@@ -24,7 +25,7 @@ pub struct LastState {
     pub cycle: u64,
 }
 
-impl MethodOptions {
+impl MethodSetup {
     /// Whether a run that is interrupted offers a checkpoint that [`LastState::of`] can read.
     pub fn offers_last_state(&self) -> bool {
         match self {
@@ -39,8 +40,9 @@ impl MethodOptions {
 }
 
 impl LastState {
-    /// The state that a checkpoint holds: that of the chain that ran, or before it had one of all rows, what was found before. Nothing where nothing was.
-    pub fn of(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Option<Self>> {
+    /// The state that a checkpoint holds: that of the chain that ran, or before it had one of all
+    /// rows, what was found before. Nothing where nothing was.
+    pub fn of(rows: &Shard, options: &MethodSetup, saved: &RunState) -> Result<Option<Self>> {
         let found = saved.found.as_ref().map(|found| &found.outcome);
         if let Some(state) = of_stage(rows, options, saved)? {
             let cycles_before = found.map_or(0, |outcome| outcome.cycles);
@@ -54,7 +56,7 @@ impl LastState {
     }
 }
 
-fn of_stage(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Option<LastState>> {
+fn of_stage(rows: &Shard, options: &MethodSetup, saved: &RunState) -> Result<Option<LastState>> {
     let nodes = match &saved.stage {
         Stage::Start => return Ok(None),
         Stage::Chain(chain) => {
@@ -66,14 +68,12 @@ fn of_stage(rows: &Shard, options: &MethodOptions, saved: &Saved) -> Result<Opti
     let shards = options.shards(rows);
     let components = match options {
         // the slice sampler goes on where another method has ended
-        MethodOptions::Distributed(DistributedOptions { coordinator, .. }) if saved.found.is_some() => {
+        MethodSetup::Distributed(DistributedOptions { coordinator, .. }) if saved.found.is_some() => {
             of_slice_workers(&shards, coordinator.kernel, nodes)?
         }
-        MethodOptions::Slice(RoundsOptions { coordinator, .. }) => {
-            of_slice_workers(&shards, coordinator.kernel, nodes)?
-        }
-        MethodOptions::Distributed(_) => components_at_border(&nodes.coordinator, &nodes.workers)?,
-        MethodOptions::Cgs(_) | MethodOptions::Subc(_) | MethodOptions::Av(_) => return Ok(None),
+        MethodSetup::Slice(RoundsOptions { coordinator, .. }) => of_slice_workers(&shards, coordinator.kernel, nodes)?,
+        MethodSetup::Distributed(_) => components_at_border(&nodes.coordinator, &nodes.workers)?,
+        MethodSetup::Cgs(_) | MethodSetup::Subc(_) | MethodSetup::Av(_) => return Ok(None),
     };
     let (Some(info), true) = (&nodes.pending, components.iter().all(Option::is_some)) else { return Ok(None) };
     Ok(Some(LastState { labels: numbered_by_size(&components), alpha: info.alpha, cycle: info.cycle }))

@@ -41,6 +41,7 @@ use crate::model::{Model, ModelOptions};
 use crate::observer::Observer;
 use crate::posterior::horizon::Cycles;
 use crate::posterior::point::numbered_by_size;
+use crate::protocol::CoordinatorOptions;
 use crate::rng::Seed;
 use crate::rows::{Shard, worker_rows};
 use crate::survey::Survey;
@@ -50,7 +51,7 @@ use std::time::{Duration, Instant};
 /// A method with all it needs to run.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one in a run")]
-pub enum MethodOptions {
+pub enum MethodSetup {
     /// Collapsed Gibbs on one worker.
     Cgs(CgsOptions),
     /// A coordinator and workers.
@@ -63,8 +64,9 @@ pub enum MethodOptions {
     Av(AvOptions),
 }
 
-/// Bytes that a fit holds for each row beside the row itself, at the least: its label and half, once more for a sweep that breaks off; state,
-/// label and certainty of the outcome; of many workers, what they have shown.
+/// Bytes that a fit holds for each row beside the row itself, at the least: its label and half,
+/// once more for a sweep that breaks off; state, label and certainty of the outcome; of many
+/// workers, what they have shown.
 pub fn bytes_a_row(has_workers: bool) -> u64 {
     let swept = 2 * (size_of::<u32>() + size_of::<Option<Half>>());
     let outcome = 2 * size_of::<u32>() + size_of::<f32>();
@@ -72,16 +74,21 @@ pub fn bytes_a_row(has_workers: bool) -> u64 {
     (swept + outcome + shown) as u64
 }
 
-impl MethodOptions {
-    /// Cycles to run.
-    pub fn cycles(&self) -> Cycles {
+impl MethodSetup {
+    /// What all methods with workers have: the coordinator's options and the engine.
+    fn nodes(&self) -> std::result::Result<(&CoordinatorOptions, &Engine), &CgsOptions> {
         match self {
-            Self::Cgs(options) => options.cycles,
-            Self::Distributed(options) => options.coordinator.cycles,
+            Self::Cgs(options) => Err(options),
+            Self::Distributed(options) => Ok((&options.coordinator, &options.engine)),
             Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
-                options.coordinator.cycles
+                Ok((&options.coordinator, &options.engine))
             }
         }
+    }
+
+    /// Cycles to run.
+    pub fn cycles(&self) -> Cycles {
+        self.nodes().map_or_else(|options| options.cycles, |(options, _)| options.cycles)
     }
 
     /// States to keep.
@@ -127,8 +134,9 @@ impl MethodOptions {
         }
     }
 
-    /// Lets runs begin with the components of small cells, which may have been found already. Methods without a coordinator's ledger get labels here, the same for all chains;
-    /// the others find them as each chain begins.
+    /// Lets runs begin with the components of small cells, which may have been found already.
+    /// Methods without a coordinator's ledger get labels here, the same for all chains; the others
+    /// find them as each chain begins.
     pub fn start_fine(
         &mut self,
         rows: &Shard,
@@ -157,60 +165,35 @@ impl MethodOptions {
         Ok(())
     }
 
-    /// Whether a run keeps checkpoints and can go on from them. A simulation cannot: its clock and its network would have to be put away, too.
+    /// Whether a run keeps checkpoints and can resume from them. A simulation cannot: its clock and
+    /// its network would have to be saved, too.
     pub fn keeps_checkpoints(&self) -> bool {
-        let engine = match self {
-            Self::Cgs(_) => return true,
-            Self::Distributed(options) => &options.engine,
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => &options.engine,
-        };
-        matches!(engine, Engine::Threads(_) | Engine::Remote(_))
+        !matches!(self.nodes(), Ok((_, Engine::Simulated(_))))
     }
 
     /// The seed of all randomness.
     pub fn seed(&self) -> u64 {
-        match self {
-            Self::Cgs(options) => options.seed,
-            Self::Distributed(options) => options.coordinator.seed,
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
-                options.coordinator.seed
-            }
-        }
+        self.nodes().map_or_else(|options| options.seed, |(options, _)| options.seed)
     }
 
     /// The instructions to sweep with.
     pub fn kernel(&self) -> Kernel {
-        match self {
-            Self::Cgs(options) => options.kernel,
-            Self::Distributed(options) => options.coordinator.kernel.unwrap_or_else(Kernel::best),
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
-                options.coordinator.kernel.unwrap_or_else(Kernel::best)
-            }
-        }
+        let of_nodes = |(options, _): (&CoordinatorOptions, &Engine)| options.kernel.unwrap_or_else(Kernel::best);
+        self.nodes().map_or_else(|options| options.kernel, of_nodes)
     }
 
     /// The threads that this machine has for work on all rows; they never change a result.
     pub fn n_threads(&self) -> usize {
-        let engine = match self {
-            Self::Cgs(_) => return 1,
-            Self::Distributed(options) => &options.engine,
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => &options.engine,
-        };
-        match engine {
-            Engine::Threads(n_threads) => *n_threads,
-            _ => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        match self.nodes() {
+            Err(_) => 1,
+            Ok((_, Engine::Threads(n_threads))) => *n_threads,
+            Ok(_) => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
         }
     }
 
     /// The number of workers.
     pub fn n_workers(&self) -> usize {
-        match self {
-            Self::Cgs(_) => 1,
-            Self::Distributed(options) => options.coordinator.n_workers as usize,
-            Self::Slice(options) | Self::Subc(options) | Self::Av(AvOptions { rounds: options, .. }) => {
-                options.coordinator.n_workers as usize
-            }
-        }
+        self.nodes().map_or(1, |(options, _)| options.n_workers as usize)
     }
 
     /// Splits and merges that a slice sampler tries in a cycle, where there is one.
@@ -231,7 +214,8 @@ impl MethodOptions {
         (0..self.n_workers()).map(part).collect()
     }
 
-    /// The survey of all rows, put together from the workers' in their order, as the coordinator does.
+    /// The survey of all rows, put together from the workers' in their order, as the coordinator
+    /// does.
     pub fn survey(&self, rows: &Shard) -> Survey {
         Survey::of_all(&self.shards(rows))
     }
@@ -242,7 +226,7 @@ fn with_fine_start(
     rows: &Shard,
     model: &Model,
     distributed: &DistributedOptions,
-    options: &MethodOptions,
+    options: &MethodSetup,
     observer: &mut dyn Observer,
 ) -> Result<Option<DistributedOptions>> {
     if !distributed.has_fine_start.unwrap_or(distributed.coordinator.splits) || distributed.start.is_some() {
@@ -273,9 +257,11 @@ pub(crate) fn after(began: Instant, seconds: f64) -> Option<Instant> {
     Duration::try_from_secs_f64(seconds).ok().and_then(|time| began.checked_add(time))
 }
 
-/// The number of workers where the user does not say: it depends on the rows alone, so that it never changes with the machine. The first four keep the cores of
-/// a small machine busy, as soon as each of them has 7,000 rows. Further ones must have 50,000: the more rows of a cluster a worker has, the better it tells the
-/// cluster from its neighbours, and the fewer cycles are needed.
+/// The number of workers where the user does not say: it depends on the rows alone, so that it
+/// never changes with the machine. The first four keep the cores of a small machine busy, as soon
+/// as each of them has 7,000 rows. Further ones must have 50,000: the more rows of a cluster a
+/// worker has, the better it tells the cluster from its neighbours, and the fewer cycles are
+/// needed.
 pub fn default_workers(n_rows: usize) -> usize {
     let of_few = (n_rows / 7000).clamp(1, 4);
     (n_rows / 50_000).clamp(of_few, 20)
@@ -285,13 +271,13 @@ pub fn default_workers(n_rows: usize) -> usize {
 pub fn run(
     rows: &Shard,
     model: &Model,
-    options: &MethodOptions,
+    options: &MethodSetup,
     truth: Option<&[u32]>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Option<RunTotals>)> {
     match options {
-        MethodOptions::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
-        MethodOptions::Distributed(distributed) => {
+        MethodSetup::Cgs(cgs) => cgs::run(rows, model, cgs, truth, observer).map(|outcome| (outcome, None)),
+        MethodSetup::Distributed(distributed) => {
             let started = match with_fine_start(rows, model, distributed, options, observer) {
                 Err(Error::Interrupted) => {
                     observer.on_checkpoint(Stage::Start.into())?;
@@ -307,15 +293,15 @@ pub fn run(
             };
             Ok((outcome, Some(totals)))
         }
-        MethodOptions::Slice(slice) => {
+        MethodSetup::Slice(slice) => {
             let (outcome, totals) = slice::run(&options.shards(rows), model, slice, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
-        MethodOptions::Subc(subc) => {
+        MethodSetup::Subc(subc) => {
             let (outcome, totals) = subc::run(&options.shards(rows), model, subc, truth, observer)?;
             Ok((outcome, Some(totals)))
         }
-        MethodOptions::Av(av) => {
+        MethodSetup::Av(av) => {
             let (outcome, totals) = av::run(&options.shards(rows), model, av, truth, observer)?;
             Ok((outcome, Some(totals)))
         }

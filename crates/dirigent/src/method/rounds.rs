@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::cgs::{Draws, Outcome};
 use super::consolidated::Engine;
-use super::drive::{Driven, Launch, drive, other_workers, saved_nodes};
+use super::drive::{FinishedRun, Launch, drive, other_workers, saved_nodes};
 use crate::consolidate::ComponentId;
 use crate::engine::RunTotals;
 use crate::error::Result;
@@ -14,7 +14,8 @@ use crate::protocol::{CoordinatorOptions, Method, WorkerKind};
 use crate::rows::Shard;
 use crate::stats::Stats;
 
-/// What a run of a method in rounds needs beside its rows. By default nothing is kept but the result.
+/// What a run of a method in rounds needs beside its rows. By default nothing is kept but the
+/// result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundsOptions {
     /// The sampler.
@@ -29,7 +30,8 @@ pub struct RoundsOptions {
     pub time_limit: Option<f64>,
 }
 
-/// Runs a method over shards, which are the workers' rows in order; `kind` is the worker whose first row, among all, is this one.
+/// Runs a method over shards, which are the workers' rows in order; `kind` is the worker whose
+/// first row, among all, is this one.
 pub(super) fn run<M: Method>(
     kind: &dyn Fn(usize) -> WorkerKind,
     shards: &[Shard],
@@ -54,7 +56,7 @@ pub(super) fn run<M: Method>(
         saved,
         joins_anew: false,
     };
-    let Driven { coordinator, outcome, ids, totals, .. } = drive::<M>(launch, truth, observer)?;
+    let FinishedRun { coordinator, outcome, ids, totals, .. } = drive::<M>(launch, truth, observer)?;
     let mut components: HashMap<ComponentId, Stats> = coordinator.components().into_iter().collect();
     let components = ids.iter().filter_map(|id| components.remove(id)).collect();
     Ok((Outcome { components, ..outcome }, totals))

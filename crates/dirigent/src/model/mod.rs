@@ -15,10 +15,14 @@ mod widths;
 pub use options::{Alpha, ColumnFamily, ColumnOptions, Covariance, FamilyName, Gamma, ModelOptions, Width};
 pub(crate) use widths::WidthSearch;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::family::{Columns, Conjugate, Described, GaussianFixed, GaussianFull, Multinomial, VonMisesFisher};
+use crate::family::{
+    Columns, Conjugate, Family, FamilyText, GaussianFixed, GaussianFull, Multinomial, OwnFamily, VonMisesFisher,
+};
 use crate::survey::Survey;
 
 /// Does something with the family of a model, whichever it is.
@@ -30,6 +34,10 @@ macro_rules! with_family {
             $crate::model::Model::Columns($family) => $code,
             $crate::model::Model::Multinomial($family) => $code,
             $crate::model::Model::VonMisesFisher($family) => $code,
+            $crate::model::Model::Own(own) => {
+                let $family = own.family();
+                $code
+            }
         }
     };
 }
@@ -43,13 +51,15 @@ pub enum Model {
     GaussianFixed(GaussianFixed),
     /// `gaussian` with `--covariance full`.
     GaussianFull(GaussianFull),
-    /// Columns with a law each: `gaussian` with `--covariance diag`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
+    /// Columns with a distribution each: `gaussian` with `--covariance diag`, `bernoulli`, `poisson`, `categorical`, and mixtures of them.
     Columns(Columns),
     /// `multinomial`.
     Multinomial(Multinomial),
     /// `vmf`.
     #[serde(rename = "vmf")]
     VonMisesFisher(VonMisesFisher),
+    /// A family from outside the crate.
+    Own(OwnFamily),
 }
 
 /// What was chosen for the user, and why.
@@ -77,6 +87,10 @@ impl Model {
 
     /// The same, with every choice that was made.
     pub fn explain(options: &ModelOptions, survey: &Survey) -> Result<(Self, Vec<Choice>)> {
+        if let Some(own) = &options.own_family {
+            let choices = vec![Choice::new("family", own.name(), "a family of your own")];
+            return Ok((Self::Own(own.clone()), choices));
+        }
         let shape = choose::shape(options, survey)?;
         let (model, mut choices) = priors::model(shape.shape, options, survey)?;
         choices.splice(0..0, shape.choices);
@@ -90,11 +104,49 @@ impl Model {
 
     /// The part that needs no rows.
     pub fn conjugate(&self) -> &dyn Conjugate {
+        self.family()
+    }
+
+    /// The family, whichever it is.
+    pub fn family(&self) -> &dyn Family {
         with_family!(self, family => family)
     }
 
+    /// The same, to be kept.
+    pub(crate) fn shared_family(&self) -> Arc<dyn Family> {
+        match self {
+            Self::GaussianFixed(family) => Arc::new(family.clone()),
+            Self::GaussianFull(family) => Arc::new(family.clone()),
+            Self::Columns(family) => Arc::new(family.clone()),
+            Self::Multinomial(family) => Arc::new(family.clone()),
+            Self::VonMisesFisher(family) => Arc::new(family.clone()),
+            Self::Own(family) => family.shared(),
+        }
+    }
+
+    /// Puts the family in that this model has only the name of, because it came over the wire.
+    pub(crate) fn adopt(&mut self, own_family: Option<&OwnFamily>) {
+        if let (Self::Own(named), Some(own)) = (&mut *self, own_family)
+            && named == own
+        {
+            *named = own.clone();
+        }
+    }
+
+    /// The family from outside the crate, if it is one.
+    pub(crate) fn own_family(&self) -> Option<&OwnFamily> {
+        if let Self::Own(own) = self { Some(own) } else { None }
+    }
+
     /// What the family tells people.
-    pub fn described(&self) -> &dyn Described {
-        with_family!(self, family => family)
+    pub fn described(&self) -> &dyn FamilyText {
+        match self {
+            Self::GaussianFixed(family) => family,
+            Self::GaussianFull(family) => family,
+            Self::Columns(family) => family,
+            Self::Multinomial(family) => family,
+            Self::VonMisesFisher(family) => family,
+            Self::Own(family) => family,
+        }
     }
 }

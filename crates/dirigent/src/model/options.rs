@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::positive;
 use crate::error::Result;
+use crate::family::OwnFamily;
 
 /// The families a user can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +120,9 @@ pub struct ModelOptions {
     pub b0: Option<f64>,
     /// Concentration of a cluster's rows about their direction.
     pub tau: Option<f64>,
+    /// A family from outside the crate, with its priors, instead of `family`.
+    #[serde(skip)]
+    pub own_family: Option<OwnFamily>,
     /// How wide clusters are, learned from components.
     #[serde(skip)]
     pub width: Option<Width>,
@@ -265,15 +269,15 @@ mod gamma_as_written {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Gamma>, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum WrittenGamma {
             Number(f64),
             Text(String),
             Nothing(()),
         }
-        match Written::deserialize(deserializer) {
-            Ok(Written::Number(gamma)) => Ok(Some(Gamma::Fixed(gamma))),
-            Ok(Written::Nothing(())) => Ok(None),
-            Ok(Written::Text(text)) if text == "learn" => Ok(Some(Gamma::Learn)),
+        match WrittenGamma::deserialize(deserializer) {
+            Ok(WrittenGamma::Number(gamma)) => Ok(Some(Gamma::Fixed(gamma))),
+            Ok(WrittenGamma::Nothing(())) => Ok(None),
+            Ok(WrittenGamma::Text(text)) if text == "learn" => Ok(Some(Gamma::Learn)),
             _ => Err(D::Error::custom("expected learn or a number")),
         }
     }
@@ -295,15 +299,15 @@ mod numbers_as_written {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<f64>>, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum WrittenNumbers {
             Number(f64),
             List(Vec<f64>),
             Nothing(()),
         }
-        match Written::deserialize(deserializer) {
-            Ok(Written::Number(number)) => Ok(Some(vec![number])),
-            Ok(Written::List(numbers)) if !numbers.is_empty() => Ok(Some(numbers)),
-            Ok(Written::Nothing(())) => Ok(None),
+        match WrittenNumbers::deserialize(deserializer) {
+            Ok(WrittenNumbers::Number(number)) => Ok(Some(vec![number])),
+            Ok(WrittenNumbers::List(numbers)) if !numbers.is_empty() => Ok(Some(numbers)),
+            Ok(WrittenNumbers::Nothing(())) => Ok(None),
             _ => Err(D::Error::custom("expected a number, or a list of one number per column")),
         }
     }

@@ -328,7 +328,7 @@ pub(crate) fn is_width_open(model: &Model, options: &ModelOptions) -> bool {
             !is_given && !gives_any(&["a0", "b0"])
         }
         Model::VonMisesFisher(_) => !gives_any(&["tau"]),
-        Model::Multinomial(_) => false,
+        Model::Multinomial(_) | Model::Own(_) => false,
     }
 }
 
@@ -355,7 +355,7 @@ pub(crate) fn told(model: &Model, options: &ModelOptions, why: &str) -> Vec<Choi
         Model::GaussianFixed(_) => &["sigma", "sigma0"],
         Model::GaussianFull(_) => &["nu0", "psi0"],
         Model::Columns(family) if family.kind == ColumnsKind::Diagonal => &["a0", "b0"],
-        Model::Columns(_) => &[],
+        Model::Columns(_) | Model::Own(_) => &[],
         Model::Multinomial(_) => &["gamma"],
         Model::VonMisesFisher(_) => &["tau"],
     };

@@ -21,8 +21,8 @@ fn survey(n_columns: usize, cells: Vec<f64>) -> Survey {
     Survey::of(&Shard::of_table(Table::from_f64(n_columns, cells)))
 }
 
-fn name_of(options: &ModelOptions, survey: &Survey) -> &'static str {
-    Model::resolve(options, survey).unwrap().described().name()
+fn name_of(options: &ModelOptions, survey: &Survey) -> String {
+    Model::resolve(options, survey).unwrap().described().name().to_owned()
 }
 
 fn problem_of(options: &ModelOptions, survey: &Survey) -> String {

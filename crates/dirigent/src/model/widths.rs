@@ -67,7 +67,7 @@ impl WidthSearch {
         let sum = || parts.iter().map(|part| reference_sampler(model, part.clone()).sum_log_base()).sum();
         match model {
             Model::GaussianFixed(_) | Model::VonMisesFisher(_) => sum(),
-            Model::GaussianFull(_) | Model::Columns(_) | Model::Multinomial(_) => {
+            Model::GaussianFull(_) | Model::Columns(_) | Model::Multinomial(_) | Model::Own(_) => {
                 *self.log_base.get_or_insert_with(sum)
             }
         }
@@ -149,7 +149,7 @@ impl WidthSearch {
                 let tau = Some(family.concentration * times(CONCENTRATIONS));
                 ModelOptions { tau, ..self.asked.clone() }
             }
-            Model::Multinomial(_) => self.asked.clone(),
+            Model::Multinomial(_) | Model::Own(_) => self.asked.clone(),
         }
     }
 

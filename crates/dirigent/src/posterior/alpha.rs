@@ -1,4 +1,5 @@
-//! α given the number of components: Escobar & West's auxiliary variable under a Gamma(1, 1) hyper-prior.
+//! α given the number of components: Escobar & West's auxiliary variable under a Gamma(1, 1)
+//! hyper-prior.
 
 use crate::rng::Stream;
 
@@ -47,7 +48,8 @@ mod tests {
                 alpha = resample_alpha(alpha, k, n, &mut rng);
                 sum += alpha;
             }
-            // the chain's autocorrelation time is below 2 here; 5 standard errors: false alarm below 1e-6
+            // the chain's autocorrelation time is below 2 here; 5 standard errors: false alarm
+            // below 1e-6
             let bound = 5.0 * (2.0 * variance / f64::from(n_draws)).sqrt();
             let sample_mean = sum / f64::from(n_draws);
             assert!((sample_mean - mean).abs() < bound, "K={k}, n={n}: {sample_mean}, expected {mean} ± {bound}");

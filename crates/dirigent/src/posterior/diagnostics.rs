@@ -1,9 +1,12 @@
-//! Whether chains agree, and how much their draws are worth: rank-normalised split R-hat and bulk effective sample size.
+//! Whether chains agree, and how much their draws are worth: rank-normalised split R-hat and bulk
+//! effective sample size.
 //!
-//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), "Rank-normalization, folding, and localization". Each chain is cut into halves, values are
-//! replaced by the normal scores of their ranks (ties: the mean rank), and variance between halves is compared with variance within them.
-//! R-hat is the larger of that of the values and that of their distances from the median. Ours: chains that all stand still at
-//! the same value have none; where they stand still at different ones it would be infinite, and is given as [`LARGEST_R_HAT`].
+//! Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), "Rank-normalization, folding, and
+//! localization". Each chain is cut into halves, values are replaced by the normal scores of their
+//! ranks (ties: the mean rank), and variance between halves is compared with variance within them.
+//! R-hat is the larger of that of the values and that of their distances from the median. Ours:
+//! chains that all stand still at the same value have none; where they stand still at different
+//! ones it would be infinite, and is given as [`LARGEST_R_HAT`].
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +20,8 @@ const FEWEST: usize = 4;
 /// What is said of one quantity over all chains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mixing {
-    /// Rank-normalised split R-hat: 1 if chains agree. None if all values are the same, or there are too few.
+    /// Rank-normalised split R-hat: 1 if chains agree. None if all values are the same, or there
+    /// are too few.
     pub r_hat: Option<f64>,
     /// Bulk effective sample size: the number of independent draws that would tell as much.
     pub ess_bulk: Option<f64>,
@@ -46,8 +50,9 @@ pub fn ess_bulk(chains: &[Vec<f64>]) -> Option<f64> {
     effective_size(&normal_scores(&halves(chains)?))
 }
 
-/// Above which R-hat chains of `n_values` values each disagree: 1.05, or what chance alone explains where values are few. With halves of
-/// n independent values R-hat² is 1 + (F − 1)/n, F being Fisher's ratio of variances, which exceeds 7 about once in a hundred times at worst.
+/// Above which R-hat chains of `n_values` values each disagree: 1.05, or what chance alone explains
+/// where values are few. With halves of n independent values R-hat² is 1 + (F − 1)/n, F being
+/// Fisher's ratio of variances, which exceeds 7 about once in a hundred times at worst.
 pub fn disagreement(n_values: usize) -> f64 {
     DISAGREEMENT.max((1.0 + 6.0 / (n_values / 2).max(1) as f64).sqrt())
 }
@@ -97,7 +102,8 @@ fn normal_quantile(probability: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Mean over chains of the variance within each, and the variance of all draws as estimated from within and between.
+/// Mean over chains of the variance within each, and the variance of all draws as estimated from
+/// within and between.
 fn variances(chains: &[Vec<f64>]) -> (f64, f64) {
     let n = chains[0].len() as f64;
     let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
@@ -161,7 +167,8 @@ mod tests {
     use super::*;
     use crate::rng::{Role, Seed};
 
-    /// Chains of an autoregression with this correlation of neighbours and unit variance, each about its own mean.
+    /// Chains of an autoregression with this correlation of neighbours and unit variance, each
+    /// about its own mean.
     fn chains(means: &[f64], n: usize, correlation: f64, seed: u64) -> Vec<Vec<f64>> {
         let chain = |(number, mean): (u32, &f64)| {
             let mut rng = Seed::new(seed).stream(Role::Observer, number, 0);
@@ -177,7 +184,8 @@ mod tests {
 
     #[test]
     fn independent_draws_agree_and_count_in_full() {
-        // 20 seeds of 4 × 1000: R-hat − 1 is of the order 1/1000, the relative error of the effective size some 5 %; bounds at five times that
+        // 20 seeds of 4 × 1000: R-hat − 1 is of the order 1/1000, the relative error of the
+        // effective size some 5 %; bounds at five times that
         for seed in 0..20 {
             let mixing = Mixing::of(&chains(&[0.0; 4], 1000, 0.0, seed));
             let (r_hat, size) = (mixing.r_hat.unwrap(), mixing.ess_bulk.unwrap());

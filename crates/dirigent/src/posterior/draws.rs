@@ -1,7 +1,8 @@
-//! What the draws say: the posterior of K, which rows are together, how firmly a row belongs to its cluster. Ours, not the paper's.
+//! What the draws say: the posterior of K, which rows are together, how firmly a row belongs to its
+//! cluster. Ours, not the paper's.
 //!
-//! A draw is a state of the chain: a partition of all rows. Its cluster numbers mean nothing beyond the draw, so everything here
-//! depends only on which rows are together.
+//! A draw is a state of the chain: a partition of all rows. Its cluster numbers mean nothing beyond
+//! the draw, so everything here depends only on which rows are together.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    /// Takes labels draw after draw, `n_rows` a draw. A label must be less than the number of rows, as numbers without gaps are.
+    /// Takes labels draw after draw, `n_rows` a draw. A label must be less than the number of rows,
+    /// as numbers without gaps are.
     pub fn new(n_rows: usize, labels: Cells<u32>) -> Result<Self, InputError> {
         if n_rows == 0 || labels.as_slice().is_empty() || !labels.as_slice().len().is_multiple_of(n_rows) {
             let problem = format!("{} labels are no draws of {n_rows} rows", labels.as_slice().len());
@@ -115,8 +117,9 @@ impl Partitions {
         n_together as f64 / self.n_draws() as f64
     }
 
-    /// How firmly each row belongs to its cluster of a given partition: the share of the other rows of that cluster that are together with
-    /// it, averaged over the draws. For a row that is alone in its cluster: the share of draws in which it is alone.
+    /// How firmly each row belongs to its cluster of a given partition: the share of the other rows
+    /// of that cluster that are together with it, averaged over the draws. For a row that is alone
+    /// in its cluster: the share of draws in which it is alone.
     pub fn kept_mates(&self, labels: &[u32]) -> Vec<f32> {
         assert_eq!(labels.len(), self.n_rows, "a partition of the same rows");
         let mut by_cluster: Vec<usize> = (0..self.n_rows).collect();
@@ -145,7 +148,8 @@ impl Partitions {
         certainty
     }
 
-    /// The posterior expected variation of information between a partition and the truth, in nats: the mean over the draws.
+    /// The posterior expected variation of information between a partition and the truth, in nats:
+    /// the mean over the draws.
     pub fn expected_vi(&self, labels: &[u32]) -> f64 {
         self.draws().map(|draw| metrics::compare(labels, draw).vi).sum::<f64>() / self.n_draws() as f64
     }

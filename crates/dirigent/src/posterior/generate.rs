@@ -1,4 +1,5 @@
-//! Rows as a fitted model would make them: a component by its size, its parameters from their posterior, a row from these.
+//! Rows as a fitted model would make them: a component by its size, its parameters from their
+//! posterior, a row from these.
 
 use crate::family::{Family, Multinomial, OwnedRow, table_of_rows};
 use crate::model::{Model, with_family};
@@ -10,15 +11,16 @@ use crate::{InputError, Result};
 
 /// Rows and the components they were drawn from.
 #[derive(Debug)]
-pub struct Generated {
+pub struct GeneratedRows {
     /// The rows, in the units of the table that was fitted.
     pub rows: Table,
     /// The component of each.
     pub labels: Vec<u32>,
 }
 
-/// Draws rows of the components there are, as many as asked for, at least one. A document is as long as those of its component are on average.
-pub fn generate(fitted: &FittedModel, n_rows: usize, seed: u64) -> Result<Generated> {
+/// Draws rows of the components there are, as many as asked for, at least one. A document is as
+/// long as those of its component are on average.
+pub fn generate(fitted: &FittedModel, n_rows: usize, seed: u64) -> Result<GeneratedRows> {
     let transform = fitted.transform.as_ref();
     if transform.is_some_and(|transform| transform.normalize) {
         let error = InputError::new("rows of a model that was fitted with `normalize` have lost their lengths");
@@ -35,12 +37,12 @@ pub fn generate(fitted: &FittedModel, n_rows: usize, seed: u64) -> Result<Genera
         );
     }
     let rows = table_of_rows(fitted.model.n_columns(), &rows);
-    Ok(Generated { rows: transform.map(|transform| transform.undo(&rows)).unwrap_or(rows), labels })
+    Ok(GeneratedRows { rows: transform.map(|transform| transform.undo(&rows)).unwrap_or(rows), labels })
 }
 
 /// A row that a component would make.
-fn row_of<F: Family>(family: &F, model: &Model, stats: &Stats, rng: &mut Stream) -> OwnedRow {
-    let params = family.sample_params(stats, rng);
+fn row_of<F: Family + ?Sized>(family: &F, model: &Model, stats: &Stats, rng: &mut Stream) -> OwnedRow {
+    let params = family.sample_parameters(stats, rng);
     let counts = [mean_length(model, stats)];
     let like = CountRow { words: &[0], counts: &counts };
     family.sample_row(&params, Row::Counts(like), rng)
@@ -61,10 +63,10 @@ pub(crate) fn rows_of(model: &Model, stats: &Stats, n_rows: usize, rng: &mut Str
 /// Rows that are made from one draw of the parameters: a draw of a large covariance costs more than a row.
 const ROWS_PER_DRAW: usize = 16;
 
-fn rows_of_family<F: Family>(family: &F, stats: &Stats, n_rows: usize, rng: &mut Stream) -> Vec<OwnedRow> {
+fn rows_of_family<F: Family + ?Sized>(family: &F, stats: &Stats, n_rows: usize, rng: &mut Stream) -> Vec<OwnedRow> {
     let (mut rows, like) = (Vec::with_capacity(n_rows), CountRow { words: &[0], counts: &[0] });
     while rows.len() < n_rows {
-        let params = family.sample_params(stats, rng);
+        let params = family.sample_parameters(stats, rng);
         let n_more = ROWS_PER_DRAW.min(n_rows - rows.len());
         rows.extend((0..n_more).map(|_| family.sample_row(&params, Row::Counts(like), rng)));
     }

@@ -7,11 +7,11 @@ use super::stationary::Stationarity;
 /// How many cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cycles {
-    /// So many.
+    /// This many.
     Fixed(u64),
     /// Until the chain is stationary ([`Stationarity`]).
     Auto {
-        /// At most so many until then.
+        /// At most this many until then.
         max: u64,
     },
 }
@@ -53,8 +53,9 @@ pub struct Ending {
     pub because: StoppedBecause,
 }
 
-/// Foresees the end of a run. Where states are to be kept, the chain goes on for as long as that takes once it is stationary; otherwise for one
-/// cycle: workers must be told at its beginning that a cycle is the last.
+/// Foresees the end of a run. Where states are to be kept, the chain goes on for as long as that
+/// takes once it is stationary; otherwise for one cycle: workers must be told at its beginning that
+/// a cycle is the last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Horizon {
     cycles: Cycles,
@@ -77,7 +78,8 @@ impl Horizon {
         Self { cycles, n_kept, rule: Stationarity::default(), ending }
     }
 
-    /// What this one has seen, with an end of its own: for a run that goes on, perhaps for longer than was first asked for.
+    /// What this one has seen, with an end of its own: for a run that goes on, perhaps for longer
+    /// than was first asked for.
     #[must_use]
     pub fn going_on(self, cycles: Cycles, n_kept: u64) -> Self {
         if (self.cycles, self.n_kept) == (cycles, n_kept) {
@@ -95,7 +97,8 @@ impl Horizon {
         self.foresee(cycle, is_stationary);
     }
 
-    /// The same for a search by splits and merges whose cycles take so many multiplications: `is_tried` says whether nearly all components have been tried for a split.
+    /// The same for a search by splits and merges whose cycles take this many multiplications:
+    /// `is_tried` says whether nearly all components have been tried for a split.
     pub fn observe_search(&mut self, cycle: u64, log_evidence: f64, n_multiplications: f64, is_tried: bool) {
         let is_over = self.rule.observe_search(log_evidence, n_multiplications, is_tried);
         self.foresee(cycle, is_over);

@@ -4,8 +4,9 @@ use crate::model::Model;
 use crate::rows::Shard;
 use crate::sweep::{self, Kernel};
 
-/// n_k · predictive(x|S_k) of each row's own cluster, over the sum for all clusters of the partition; the row's contribution is included, and
-/// there is no new cluster. Labels must be numbered without gaps.
+/// n_k · predictive(x|S_k) of each row's own cluster, over the sum for all clusters of the
+/// partition; the row's contribution is included, and there is no new cluster. Labels must be
+/// numbered without gaps.
 pub fn probability_of_labels(shard: &Shard, model: &Model, labels: &[u32], kernel: Kernel) -> Vec<f32> {
     let n_clusters = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let mut sampler = sweep::sampler(model, shard.clone(), kernel);
@@ -18,7 +19,8 @@ pub fn probability_of_labels(shard: &Shard, model: &Model, labels: &[u32], kerne
         if label == best.label {
             return best.certainty;
         }
-        // the odds of the row's cluster against the most probable one, by the slow twin that serves every family
+        // the odds of the row's cluster against the most probable one, by the slow twin that serves
+        // every family
         let row = shard.part(row_ix..row_ix + 1);
         let both = [clusters[best.label as usize].clone(), clusters[label as usize].clone()];
         let of_both = sweep::reference_sampler(model, row).assign(&both)[0];
@@ -43,7 +45,8 @@ mod tests {
         let options =
             ModelOptions { sigma: Some(1.0), sigma0: Some(1.0), m0: Some(vec![0.0]), ..ModelOptions::default() };
         let model = Model::resolve(&options, &Survey::of(&shard)).unwrap();
-        // the posterior of a mean given two rows is N(sum / 3, 1/3), so a row's predictive is N(sum / 3, 4/3); sizes are equal
+        // the posterior of a mean given two rows is N(sum / 3, 1/3), so a row's predictive is N(sum
+        // / 3, 4/3); sizes are equal
         let density = |x: f64, sum: f64| libm::exp(-(x - sum / 3.0) * (x - sum / 3.0) / (2.0 * 4.0 / 3.0));
         let share = |x: f64, own: f64, other: f64| (density(x, own) / (density(x, own) + density(x, other))) as f32;
         let expected = [share(0.0, 1.0, 4.5), share(1.0, 1.0, 4.5), share(1.5, 4.5, 1.0), share(3.0, 4.5, 1.0)];

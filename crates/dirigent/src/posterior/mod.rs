@@ -1,5 +1,5 @@
-//! What the chain says: α, how long to listen to it, whether several chains agree; what the draws say, and one partition that stands for them;
-//! what the components say of rows.
+//! What the chain says: α, how long to listen to it, whether several chains agree; what the draws
+//! say, and one partition that stands for them; what the components say of rows.
 
 pub mod alpha;
 pub mod diagnostics;

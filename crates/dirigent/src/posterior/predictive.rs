@@ -1,8 +1,10 @@
 //! The posterior predictive: what a fitted model says of rows, seen or new.
 //!
-//! Given the components of a state and α, a row belongs to component k with probability ∝ n_k · predictive(x|S_k) and to one not seen before with
-//! probability ∝ α · predictive(x|∅); the density of the row is the sum of these over n + α. The label is the most probable of the components there
-//! are, ties to the smaller number, so that on the rows of the fit it is what `labels.npy` says.
+//! Given the components of a state and α, a row belongs to component k with probability ∝ n_k ·
+//! predictive(x|S_k) and to one not seen before with probability ∝ α · predictive(x|∅); the density
+//! of the row is the sum of these over n + α. The label is the most probable of the components
+//! there are, ties to the smaller number, so that on the rows of the fit it is what `labels.npy`
+//! says.
 
 use std::thread;
 
@@ -15,7 +17,8 @@ use crate::tree::Cut;
 
 /// Rows that are predicted together.
 const BLOCK: usize = 1 << 17;
-/// Probabilities that are held together: 8 MB, so that blocks are made in the same memory again and again.
+/// Probabilities that are held together: 8 MB, so that blocks are made in the same memory again and
+/// again.
 const MOST_PROBABILITIES: usize = 1 << 20;
 
 /// Predicts rows on several threads. Rows are independent: threads change nothing but the time.
@@ -29,7 +32,8 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// The predictor of a model with these components, of which there is at least one, none without rows.
+    /// The predictor of a model with these components, of which there is at least one, none without
+    /// rows.
     pub fn new(model: &Model, components: &[Stats], alpha: f64, kernel: Kernel, n_threads: usize) -> Self {
         assert!(components.iter().all(|stats| stats.count > 0) && !components.is_empty(), "components have rows");
         let loaded = || {
@@ -56,8 +60,9 @@ impl Predictor {
         self.on_threads(rows, |sampler, rows, alpha| sampler.predict(&rows, alpha, None)).concat()
     }
 
-    /// The same and for each row the probabilities of the components in order and last that of a new one: `n_components() + 1` numbers a
-    /// row, which sum to 1. Those below e⁻⁸⁷ of the largest are 0.
+    /// The same and for each row the probabilities of the components in order and last that of a
+    /// new one: `n_components() + 1` numbers a row, which sum to 1. Those below e⁻⁸⁷ of the largest
+    /// are 0.
     pub fn predict_with_probabilities(&mut self, rows: &Shard) -> (Vec<Prediction>, Vec<f64>) {
         let parts = self.on_threads(rows, |sampler, rows, alpha| {
             let mut probabilities = Vec::new();
@@ -67,8 +72,10 @@ impl Predictor {
         (predictions.concat(), probabilities.concat())
     }
 
-    /// Predicts rows block by block: `take` gets the first row of a block, its predictions and, if they are asked for, its probabilities. With a cut they are those
-    /// of its clusters: a row is in the cluster of its most probable component, and its certainty is that of all components of the cluster together.
+    /// Predicts rows block by block: `take` gets the first row of a block, its predictions and, if
+    /// they are asked for, its probabilities. With a cut they are those of its clusters: a row is
+    /// in the cluster of its most probable component, and its certainty is that of all components
+    /// of the cluster together.
     pub fn each_block<E>(
         &mut self,
         rows: &Shard,
@@ -122,7 +129,8 @@ impl Predictor {
     }
 }
 
-/// Makes predictions of components those of clusters. Returns the probabilities of the clusters, and of a new one, for each row.
+/// Makes predictions of components those of clusters. Returns the probabilities of the clusters,
+/// and of a new one, for each row.
 fn of_clusters(cut: &Cut, predictions: &mut [Prediction], probabilities: &[f64]) -> Vec<f64> {
     let n_components = cut.clusters().len();
     let mut all = Vec::with_capacity(predictions.len() * (cut.n_clusters() + 1));

@@ -1,7 +1,8 @@
 //! What other nodes say, checked before it is believed: a node may run elsewhere, and be broken.
 //!
-//! Bytes are checked where they are decoded. Here is what can be told from a message and from what a coordinator knows of its sender; what is refused has changed
-//! nothing. A consistent lie is not found: these are the mistakes of machines, not of enemies.
+//! Bytes are checked where they are decoded. Here is what follows from a message and from what
+//! a coordinator knows of its sender; what is refused has changed nothing. A consistent lie is not
+//! found: these are the mistakes of machines, not of enemies.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +29,12 @@ impl RowCounts {
         self.0.insert(shard, hello.n_rows);
     }
 
-    /// At most so many; a worker that another coordinator has heard may have any number.
+    /// At most this many; a worker that another coordinator has heard may have any number.
     pub(crate) fn most(&self, shard: ShardId) -> u64 {
         self.0.get(&shard).copied().unwrap_or(MOST)
     }
 
-    /// Whether a worker can have so many rows in components.
+    /// Whether a worker can have this many rows in components.
     pub(crate) fn check(&self, shard: ShardId, counts: impl Iterator<Item = i64>) -> Decoded<()> {
         let total = counts.map(|count| u64::try_from(count).ok()).try_fold(0u64, |sum, count| sum.checked_add(count?));
         require(total.is_some_and(|total| total <= self.most(shard)), "more rows than the worker has")
@@ -47,7 +48,8 @@ pub(crate) fn check_hello(hello: &Hello, model: &Model) -> Decoded<()> {
     require(is_fitting, "rows of other columns than the model's")
 }
 
-/// What a worker that joins says beside its contributions, and the stamp it says it under: it must be the first word of a life that was given to it.
+/// What a worker that joins says beside its contributions, and the stamp it says it under: it must
+/// be the first word of a life that was given to it.
 pub(crate) fn check_joining(joining: &Joining, stamp: Stamp, n_incarnations: u32) -> Decoded<()> {
     require(stamp.sequence == 1 && stamp.incarnation <= n_incarnations, "a life that nobody gave")?;
     let Joining { sum_log_base, cycle, alpha } = *joining;
@@ -78,13 +80,14 @@ pub(crate) fn check_stats<'a>(stats: impl IntoIterator<Item = &'a Stats>, family
     Ok(())
 }
 
-/// Statistics of all workers, as a coordinator says them: of this family, and numbers. They may be rounded.
+/// Statistics of all workers, as a coordinator says them: of this family, and numbers. They may be
+/// rounded.
 pub(crate) fn check_told<'a>(stats: impl IntoIterator<Item = &'a Stats>, family: &dyn Conjugate) -> Decoded<()> {
     let is_sound = |stats: &Stats| stats.count >= 0 && fits(stats, family) && family.could_be_told(stats);
     require(stats.into_iter().all(is_sound), "statistics that no rows have")
 }
 
-/// The components at the end of a run, from which a worker of so many rows reads their labels.
+/// The components at the end of a run, from which a worker of this many rows reads their labels.
 pub(crate) fn check_last<'a>(
     components: impl ExactSizeIterator<Item = &'a Stats>,
     n_rows: usize,
@@ -94,7 +97,8 @@ pub(crate) fn check_last<'a>(
     check_told(components, family)
 }
 
-/// Names of components: each once, and handed out by somebody: no epoch is later than `epoch`, and no number of it greater than `last`.
+/// Names of components: each once, and handed out by somebody: no epoch is later than `epoch`, and
+/// no number of it greater than `last`.
 pub(crate) fn check_ids<'a>(ids: impl Iterator<Item = &'a ComponentId>, epoch: u32, last: u64) -> Decoded<()> {
     let mut ids: Vec<ComponentId> = ids.copied().collect();
     let is_minted = |id: &ComponentId| id.epoch < epoch || (id.epoch == epoch && id.number <= last);

@@ -1,4 +1,5 @@
-//! Messages to frames and back; the bytes of a frame are in `envelope.rs`. What does not fit is an error, never a panic.
+//! Messages to frames and back; the bytes of a frame are in `envelope.rs`. What does not fit is an
+//! error, never a panic.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -66,7 +67,8 @@ pub fn encode_reply(stamp: Stamp, reply: &impl Content, shared: Option<&Arc<[u8]
     Frame { shared: shared.cloned(), ..frame(stamp, FrameKind::Reply, reply, reply.has_counts()) }
 }
 
-/// Decodes a frame of one node to another, of which one is a worker and the stamp is that worker's. A rejection names the sender.
+/// Decodes a frame of one node to another, of which one is a worker and the stamp is that worker's.
+/// A rejection names the sender.
 pub fn decode_between<M: Method>(frame: &Frame, from: Address, to: Address) -> Result<(Stamp, Message<M>)> {
     let decoded = decode(frame).and_then(|(stamp, message)| {
         check_names(stamp, from, to)?;
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
     use crate::consolidate::{ComponentId, PieceName};
     use crate::halves::{Half, Halves, Part};
-    use crate::method::consolidated::message::{ComponentSnapshot, Moved, Overlap, Push, Reply, Snapshot};
+    use crate::method::consolidated::message::{ComponentSnapshot, MovedPiece, Push, Reply, Snapshot, SweepOverlap};
     use crate::method::consolidated::{Consolidated, Joins};
     use crate::model::{Model, ModelOptions};
     use crate::protocol::envelope::{HEADER, seal};
@@ -156,7 +158,7 @@ mod tests {
             ],
             births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
             moved: 2,
-            overlap: Overlap {
+            overlap: SweepOverlap {
                 pairs: vec![(1, 2, -2.25), (0, 7, -100.0)],
                 halves: vec![(1, -1.0)],
                 log_certainty: -7.5,
@@ -177,7 +179,8 @@ mod tests {
             (id(7), told(dense(1, [0.0, 2.0]), Halves::Fresh { generation: 9 })),
         ];
         let snapshot = Snapshot { version: 8, step: None, components };
-        let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
+        let moved =
+            MovedPiece { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
         let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
         vec![Message::Push(push), Message::Push(counts), Message::Reply(reply, Some(snapshot)), Message::Rejoin]
     }

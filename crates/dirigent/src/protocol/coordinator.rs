@@ -1,5 +1,5 @@
-//! The coordinator of every method: hellos, pushes, what becomes of lost workers, checkpoints, and a run that is rebuilt or resumed.
-//! When it answers and what is its method's [`Ledger`].
+//! The coordinator of every method: hellos, pushes, what becomes of lost workers, checkpoints, and
+//! a run that is rebuilt or resumed. When it answers and what is its method's [`Ledger`].
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,8 @@ impl<M: Method> Coordinator<M> {
         }
     }
 
-    /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there are, are asked to send everything.
+    /// A coordinator in place of one that was lost, for the `n_restarts`-th time: the workers there
+    /// are, are asked to send everything.
     pub fn rebuild(options: CoordinatorOptions, plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         let mut new = Self::new(options, plan.model.clone());
         new.gathering = Gathering::again(plan, workers, n_restarts);
@@ -66,8 +67,9 @@ impl<M: Method> Coordinator<M> {
         new
     }
 
-    /// A coordinator that resumes from a checkpoint, together with its workers. The options may ask for more cycles than before, and for
-    /// other workers where the method can deal them the rows: those join again, as do workers at their own pace, which share no border.
+    /// A coordinator that resumes from a checkpoint, together with its workers. The options may ask
+    /// for more cycles than before, and for other workers where the method can deal them the rows:
+    /// those join again, as do workers at their own pace, which share no border.
     pub fn resume(options: CoordinatorOptions, checkpoint: &[u8]) -> Result<Self> {
         let saved = read::<M>(checkpoint)?;
         let horizon = saved.horizon.going_on(options.cycles, options.n_kept);
@@ -204,7 +206,8 @@ impl<M: Method> Node for Coordinator<M> {
         Ok(())
     }
 
-    /// Answers workers that have pushed at their own pace; if there are none, the ledger may refine what it has.
+    /// Answers workers that have pushed at their own pace; if there are none, the ledger may refine
+    /// what it has.
     fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
         if self.answer(Cause::Idle, out)? {
             return Ok(true);
@@ -227,7 +230,7 @@ fn read<M: Method>(checkpoint: &[u8]) -> Result<CoordinatorCheckpoint<M::Ledger>
     Ok(saved.ok_or_else(another_run)?)
 }
 
-/// What each worker was about to be told at the border of a checkpoint.
+/// The answer that each worker was about to receive at the border of a checkpoint.
 pub(crate) fn saved_answers<M: Method>(checkpoint: &[u8]) -> Result<BTreeMap<ShardId, M::Reply>> {
     let answer = |(shard, answer): (ShardId, &[u8])| {
         let reply = decode_own(answer).map_err(|rejection| rejection.of(Address::Coordinator))?;

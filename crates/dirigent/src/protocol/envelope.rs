@@ -1,7 +1,8 @@
-//! The bytes of a frame: a fixed header with a checksum, then a message by postcard, compressed where it holds counts.
+//! The bytes of a frame: a fixed header with a checksum, then a message by postcard, compressed
+//! where it holds counts.
 //!
-//! A frame that is not one of ours, is cut, or was changed on its way is an error, never a panic, and no length in it is believed
-//! before it was checked.
+//! A frame that is not one of ours, is cut, or was changed on its way is an error, never a panic,
+//! and no length in it is believed before it was checked.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ const COMPRESSED: u8 = 1;
 const PLAIN: u8 = 0;
 /// Nothing that decompresses beyond this is one of ours.
 const LARGEST_BODY: u64 = 1 << 32;
-/// Nor what decompresses to more than so many times its bytes: a few must not fill a receiver's memory.
+/// Nor what decompresses to more than this many times its bytes: a few must not fill a receiver's
+/// memory.
 const LARGEST_RATIO: usize = 1024;
 
 /// What a frame holds.

@@ -1,7 +1,7 @@
 //! A coordinator's workers: their hellos, the plan made of them, and whose push is awaited.
 
 use super::checks::RowCounts;
-use super::hellos::{Gathered, Hellos};
+use super::hellos::{AllHellos, Hellos};
 use super::members::{Members, MembersMemory, Verdict};
 use super::{Address, Frame, Outbox};
 use crate::consolidate::ShardId;
@@ -32,19 +32,20 @@ pub struct PushContext<'a> {
 }
 
 impl<P> Gathering<P> {
-    /// Waits for the hellos of so many workers.
+    /// Waits for the hellos of this many workers.
     pub(crate) fn new(n_workers: u32, model: Model) -> Self {
         Self { n_workers, hellos: Hellos::default(), model, plan: None, members: Members::new(0..n_workers, 0) }
     }
 
-    /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th time.
+    /// The workers there are, when a coordinator takes another's place for the `n_restarts`-th
+    /// time.
     pub(crate) fn again(plan: Plan, workers: &[ShardId], n_restarts: u32) -> Self {
         // above whatever the one before can have handed out
         let members = Members::new(workers.iter().copied(), n_restarts << 24);
         Self { n_workers: workers.len() as u32, members, ..Self::planned(plan) }
     }
 
-    /// The workers of a run that goes on from a border, where all had pushed and were answered.
+    /// The workers of a run that resumes from a border, where all had pushed and were answered.
     pub(crate) fn resumed(plan: Plan, members: MembersMemory) -> Self {
         let n_workers = members.shards().count() as u32;
         Self { n_workers, members: members.recall(), ..Self::planned(plan) }
@@ -72,14 +73,14 @@ impl<P> Gathering<P> {
         let gathered = self.hellos.take_in(stamp.shard, hello, &self.model, self.plan.is_some(), self.n_workers)?;
         if self.plan.is_some() {
             self.send_plan(stamp.shard, out);
-        } else if let Some(Gathered { workers, n_rows, kernel }) = gathered {
+        } else if let Some(AllHellos { workers, n_rows, kernel }) = gathered {
             self.plan = Some(plan(&self.model, n_rows, kernel));
             workers.into_iter().for_each(|shard| self.send_plan(shard, out));
         }
         Ok(())
     }
 
-    /// Whether a push is the next of its worker; otherwise its worker is told what it missed.
+    /// Whether a push is the next of its worker; otherwise its worker receives what it missed.
     pub(crate) fn is_next(&mut self, stamp: Stamp, is_joining: bool, out: &mut Outbox) -> bool {
         match self.members.judge(stamp, is_joining) {
             Verdict::Next => return self.plan.is_some(),

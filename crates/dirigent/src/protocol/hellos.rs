@@ -19,7 +19,7 @@ pub(crate) struct Hellos {
 }
 
 /// What all workers have said together.
-pub(crate) struct Gathered {
+pub(crate) struct AllHellos {
     pub(crate) workers: Vec<ShardId>,
     pub(crate) n_rows: u64,
     /// The instructions that all have.
@@ -27,7 +27,8 @@ pub(crate) struct Gathered {
 }
 
 impl Hellos {
-    /// Takes in a hello, unless its rows are not the model's. Before there is a plan: what all together come to, once all expected have come.
+    /// Takes in a hello, unless its rows are not the model's. Before there is a plan: what all
+    /// together come to, once all expected have come.
     pub(crate) fn take_in(
         &mut self,
         shard: ShardId,
@@ -35,7 +36,7 @@ impl Hellos {
         model: &Model,
         has_plan: bool,
         n_workers: u32,
-    ) -> Result<Option<Gathered>> {
+    ) -> Result<Option<AllHellos>> {
         check_hello(&hello, model).map_err(|rejection| rejection.of(Address::Worker(shard)))?;
         self.row_counts.note(shard, &hello);
         if has_plan {
@@ -48,7 +49,7 @@ impl Hellos {
         let said = std::mem::take(&mut self.said);
         let kernel = said.values().map(|hello| hello.kernel).reduce(Kernel::common).expect("there is a worker");
         let n_rows = said.values().map(|hello| hello.n_rows).sum();
-        Ok(Some(Gathered { workers: said.into_keys().collect(), n_rows, kernel }))
+        Ok(Some(AllHellos { workers: said.into_keys().collect(), n_rows, kernel }))
     }
 
     /// A worker is gone; it will say hello again.

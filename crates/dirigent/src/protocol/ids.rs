@@ -30,7 +30,8 @@ impl IdMint {
         self.last = own.fold(self.last, u64::max);
     }
 
-    /// Names in a push: each once, and handed out. A worker that joins may know components by names that labels began with.
+    /// Names in a push: each once, and handed out. A worker that joins may know components by names
+    /// that labels began with.
     pub(crate) fn check<'a>(
         &self,
         ids: impl Iterator<Item = &'a ComponentId>,

@@ -15,7 +15,7 @@ pub(crate) fn starting_ids(n_components: u32) -> Vec<ComponentId> {
     (1..=u64::from(n_components)).map(|number| ComponentId { epoch: 0, number }).collect()
 }
 
-/// Whether labels can be those of a shard's rows, in so many components.
+/// Whether labels can be those of a shard's rows, in this many components.
 pub(crate) fn labels_fit(labels: &[u32], n_components: usize, shard: &Shard) -> bool {
     labels.len() == shard.n_rows() && labels.iter().all(|&label| label == UNASSIGNED || (label as usize) < n_components)
 }

@@ -1,7 +1,7 @@
 //! Who takes part in a run of any method: lives, numbers of pushes, and whom a round waits for.
 //!
-//! Next number: it waits, for the others or until nothing more comes. Same number: the same reply again. Anything else is from another life. Nothing here knows what a
-//! push says.
+//! Next number: it waits, for the others or until nothing more comes. Same number: the same reply
+//! again. Anything else is from another life. Nothing here knows what a push says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,7 +116,8 @@ impl<P> Members<P> {
         if is_alive { Verdict::Nothing } else { Verdict::Rejoin }
     }
 
-    /// Lets a push wait that is the next of its worker. What waits of an earlier life is no longer true.
+    /// Lets a push wait that is the next of its worker. What waits of an earlier life is no longer
+    /// true.
     pub(crate) fn wait(&mut self, stamp: Stamp, push: P) {
         self.awaited.insert(stamp.shard);
         self.waiting.insert(stamp.shard, (stamp, push));

@@ -1,4 +1,5 @@
-//! What nodes of every method say to one another, typed. [`codec`](super::codec) turns it into frames and back; nothing else knows about bytes.
+//! What nodes of every method say to one another, typed. [`codec`](super::codec) turns it into
+//! frames and back; nothing else knows about bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +9,9 @@ use crate::model::Model;
 use crate::rng::Seed;
 use crate::sweep::Kernel;
 
-/// Who pushes, and which push it is. Incarnations are handed out by the coordinator, one for each life of a worker, and never twice: so
-/// a worker that was given up and its replacement can never be mistaken for one another.
+/// Who pushes, and which push it is. Incarnations are handed out by the coordinator, one for each
+/// life of a worker, and never twice: so a worker that was given up and its replacement can never
+/// be mistaken for one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     /// The shard, which is the worker's number.
@@ -51,7 +53,8 @@ pub struct Plan {
     pub joins: Joins,
     /// In the first cycle, workers sweep with α over this.
     pub alpha_shares: u32,
-    /// Whether all workers sweep once a cycle: then a sweep's stream is named by its cycle, else by the snapshot that it begins with.
+    /// Whether all workers sweep once a cycle: then a sweep's stream is named by its cycle, else by
+    /// the snapshot that it begins with.
     pub is_in_step: bool,
     /// Whether workers show their labels to the driver after every cycle.
     pub shows_labels: bool,

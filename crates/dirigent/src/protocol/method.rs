@@ -1,6 +1,8 @@
-//! What a method is: what its workers push and are answered, the state of a shard, and the coordinator's ledger.
+//! What a method is: what its workers push and are answered, the state of a shard, and the
+//! coordinator's ledger.
 //!
-//! [`Worker`](super::Worker) and [`Coordinator`](super::Coordinator) do the rest, the same for every method.
+//! [`Worker`](super::Worker) and [`Coordinator`](super::Coordinator) do the rest, the same for
+//! every method.
 
 use std::fmt::Debug;
 
@@ -35,10 +37,12 @@ pub trait Method: Debug + Clone + PartialEq + Sized + 'static {
     /// The coordinator's state.
     type Ledger: Ledger<Self>;
 
-    /// Whether rows stay with their worker. Where they travel, a lost node takes rows with it, and the run cannot go on.
+    /// Whether rows stay with their worker. Where they travel, a lost node takes rows with it, and
+    /// the run cannot go on.
     const ROWS_STAY: bool = true;
 
-    /// Whether other workers than before can continue a run from a checkpoint: they join with the rows they are dealt.
+    /// Whether other workers than before can continue a run from a checkpoint: they join with the
+    /// rows they are dealt.
     const CAN_BE_DEALT: bool = false;
 
     /// Whether a push is the first of a life.
@@ -68,10 +72,11 @@ pub trait ShardState<M: Method>: Sized {
     /// The first push of a life: everything.
     fn join(&mut self) -> M::Push;
 
-    /// Takes in an answer and does what it asks for. What is rejected has changed nothing that a push depends on.
+    /// Takes in an answer and does what it asks for. What is rejected has changed nothing that a
+    /// push depends on.
     fn take(&mut self, reply: M::Reply, shared: Option<M::Shared>) -> Decoded<Response<M>>;
 
-    /// Whether an answer comes at the border of a cycle, where a run can go on from.
+    /// Whether an answer comes at the border of a cycle, where a run can resume from.
     fn is_border(_shared: Option<&M::Shared>) -> bool {
         true
     }
@@ -186,7 +191,8 @@ pub struct Round<'a, M: Method> {
     pub progress: &'a mut Progress,
     /// What is said and reported.
     pub out: &'a mut Outbox,
-    /// Whether a checkpoint is to come back to this moment as long as workers are asked something in between.
+    /// Whether a checkpoint is to come back to this moment as long as workers are asked something
+    /// in between.
     pub is_border: bool,
 }
 

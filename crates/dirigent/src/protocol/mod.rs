@@ -1,7 +1,9 @@
-//! What all methods share: a worker that owns a shard and its labels, a coordinator that owns statistics, and what they say to each other.
+//! What all methods share: a worker that owns a shard and its labels, a coordinator that owns
+//! statistics, and what they say to each other.
 //!
-//! A node has no clock, no thread, no socket and no file. It is told events and puts what it wants said into an [`Outbox`]; an engine
-//! moves the frames, which are opaque to it. So all methods run on all engines, and a test can drive any schedule of events.
+//! A node has no clock, no thread, no socket and no file. It receives events and puts what it wants
+//! said into an [`Outbox`]; an engine moves the frames, which are opaque to it. So all methods run
+//! on all engines, and a test can drive any schedule of events.
 //!
 //! ```text
 //! worker: Hello ─► coordinator: Plan ─► worker: push (full) ─► coordinator: reply ─► worker: sweep, push ─► … ─► reply (last)
@@ -62,7 +64,8 @@ pub enum Address {
     Coordinator,
     /// The node that owns a shard.
     Worker(ShardId),
-    /// Whoever runs the nodes: it collects what is only looked at (labels, samples) and is no part of the algorithm.
+    /// The process that runs the nodes. It collects what is only looked at (labels, samples) and is no part
+    /// of the algorithm.
     Driver,
 }
 
@@ -76,7 +79,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// Bytes on their way: a part of its own and, where several receivers get the same, a shared one that was encoded once.
+/// Bytes on their way: a part of its own and, where several receivers get the same, a shared one
+/// that was encoded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// For this receiver only.
@@ -97,7 +101,7 @@ impl Frame {
     }
 }
 
-/// What a node is told.
+/// What a node receives.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A frame has arrived. Frames may come late, twice or never.
@@ -107,22 +111,24 @@ pub enum Event {
         /// What it says.
         frame: Frame,
     },
-    /// The node itself begins (told to every node once, first).
+    /// The node itself begins (every node receives it once, first).
     Start,
-    /// A worker is gone for now (told to the coordinator).
+    /// A worker is gone for now (for the coordinator).
     Lost(ShardId),
-    /// The user wants the run to end at the next border of a cycle (told to the coordinator).
+    /// The user wants the run to end at the next border of a cycle (for the coordinator).
     Stop,
 }
 
 /// What a coordinator reports of a cycle; the algorithm never reads it back.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CycleReport {
-    /// The number of the cycle, from 1. Under an asynchronous schedule: every worker has pushed once more on average.
+    /// The number of the cycle, from 1. Under an asynchronous schedule: every worker has pushed
+    /// once more on average.
     pub cycle: u64,
     /// The log-joint of the state.
     pub log_joint: f64,
-    /// The log-joint before splits and merges, and the entropy of the labels: an estimate of the evidence, where it is counted.
+    /// The log-joint before splits and merges, and the entropy of the labels: an estimate of the
+    /// evidence, where it is counted.
     pub log_evidence: Option<f64>,
     /// Rows that take part.
     pub n_rows: u64,
@@ -166,12 +172,13 @@ impl Outbox {
 
 /// One side of a method.
 pub trait Node: Send {
-    /// Takes in an event. What can be expected of a network (late, doubled, lost frames) is no error. After an [`Error::BadFrame`] the node is
-    /// as it was before, and its sender is to be treated as lost; any other error ends the run.
+    /// Takes in an event. What can be expected of a network (late, doubled, lost frames) is no
+    /// error. After an [`Error::BadFrame`] the node is as it was before, and its sender is to be
+    /// treated as lost; any other error ends the run.
     fn on(&mut self, event: Event, out: &mut Outbox) -> Result<()>;
 
-    /// One bounded step while nothing waits (steps, never a duration): answers that were left for when there is time, or refinement. Whether another one is
-    /// worth it now.
+    /// One bounded step while nothing waits (steps, never a duration): answers that were left for
+    /// when there is time, or refinement. Whether another one is worth it now.
     fn idle(&mut self, out: &mut Outbox) -> Result<bool> {
         let _ = out;
         Ok(false)
@@ -180,8 +187,8 @@ pub trait Node: Send {
     /// Enough to make the node again.
     fn checkpoint(&self) -> Vec<u8>;
 
-    /// The same of the moment before the last answer reached it, for a run that breaks off: what has been done since is not counted. `None` if
-    /// it has had no answer yet.
+    /// The same of the moment before the last answer reached it, for a run that breaks off: what
+    /// has been done since is not counted. `None` if it has had no answer yet.
     fn checkpoint_before_answer(&self) -> Option<Vec<u8>> {
         None
     }

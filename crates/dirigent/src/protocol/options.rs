@@ -15,7 +15,8 @@ pub struct CoordinatorOptions {
     pub alpha: Alpha,
     /// How births find their component.
     pub consolidation: Consolidation,
-    /// Whether components keep halves and are split into them, and merged where that is better: beyond the paper.
+    /// Whether components keep halves and are split into them, and merged where that is better:
+    /// beyond the paper.
     pub splits: bool,
     /// How rows reach a component in which their worker had none.
     pub joins: Joins,
@@ -37,7 +38,8 @@ pub struct CoordinatorOptions {
     pub shows_labels: bool,
     /// The instructions to sweep with; `None`: the best that all workers have.
     pub kernel: Option<Kernel>,
-    /// Whether the workers begin with labels, the same numbers for the same components, and not with rows that are in none.
+    /// Whether the workers begin with labels, the same numbers for the same components, and not
+    /// with rows that are in none.
     pub has_start: bool,
     /// Splits and merges that the slice sampler tries in a cycle.
     pub moves_per_cycle: u8,

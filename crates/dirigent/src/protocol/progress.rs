@@ -12,7 +12,8 @@ pub struct Progress {
     pub(crate) horizon: Horizon,
     wants_stop: bool,
     has_closed: bool,
-    /// Set until a coordinator in another's place, or one that begins with labels, has heard from all workers.
+    /// Set until a coordinator in another's place, or one that begins with labels, has heard from
+    /// all workers.
     pub(crate) is_rebuilding: bool,
 }
 
@@ -24,7 +25,7 @@ impl Progress {
         Self { cycle: 0, alpha, horizon, wants_stop: false, has_closed: false, is_rebuilding }
     }
 
-    /// A run that goes on from the border of a cycle.
+    /// A run that resumes from the border of a cycle.
     pub(crate) fn resumed(cycle: u64, alpha: f64, horizon: Horizon, has_closed: bool) -> Self {
         Self { cycle, alpha, horizon, wants_stop: false, has_closed, is_rebuilding: false }
     }

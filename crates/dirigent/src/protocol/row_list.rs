@@ -65,7 +65,7 @@ impl RowList {
         }
     }
 
-    /// The rows as a table of so many columns; `None` if they are not such rows.
+    /// The rows as a table of this many columns; `None` if they are not such rows.
     pub fn into_table(self, n_columns: usize, is_counts: bool) -> Option<Table> {
         if n_columns == 0 {
             return None;

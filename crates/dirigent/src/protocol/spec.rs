@@ -1,4 +1,5 @@
-//! What a worker is made from, wherever it is made: plain data, that an engine can carry to another machine.
+//! What a worker is made from, wherever it is made: plain data, that an engine can carry to another
+//! machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +7,7 @@ use super::message::Plan;
 use super::{Method, Node, Worker};
 use crate::consolidate::ShardId;
 use crate::error::Result;
+use crate::family::OwnFamily;
 use crate::interrupt::Interrupt;
 use crate::method::av::{Av, AvWorkerOptions};
 use crate::method::consolidated::Consolidated;
@@ -23,6 +25,9 @@ pub(crate) struct WorkerSpec {
     pub(crate) kernel: Option<Kernel>,
     /// What it begins with.
     pub(crate) start: WorkerStart,
+    /// A family from outside the crate, which stays on this machine.
+    #[serde(skip)]
+    pub(crate) own_family: Option<OwnFamily>,
 }
 
 /// The workers there are.
@@ -43,12 +48,13 @@ pub(crate) enum WorkerKind {
 pub(crate) enum WorkerStart {
     /// Its rows alone.
     Rows,
-    /// A label for each of its rows, the same numbers as other workers have, and how many there are for all rows.
+    /// A label for each of its rows, the same numbers as other workers have, and how many there are
+    /// for all rows.
     Labels(Vec<u32>, u32),
-    /// The checkpoint of an earlier life: it joins anew.
+    /// The checkpoint of an earlier life: it joins again.
     Restored(Vec<u8>),
     /// The checkpoint of a border at which all nodes go on, under this plan.
-    Resumed(Box<Plan>, Vec<u8>),
+    ResumePoint(Box<Plan>, Vec<u8>),
 }
 
 impl WorkerSpec {
@@ -56,7 +62,9 @@ impl WorkerSpec {
     #[must_use]
     pub(crate) fn again(self, checkpoint: Option<Vec<u8>>) -> Self {
         let start = match (checkpoint, self.start) {
-            (Some(checkpoint), _) | (None, WorkerStart::Resumed(_, checkpoint)) => WorkerStart::Restored(checkpoint),
+            (Some(checkpoint), _) | (None, WorkerStart::ResumePoint(_, checkpoint)) => {
+                WorkerStart::Restored(checkpoint)
+            }
             (None, start) => start,
         };
         Self { start, ..self }
@@ -80,11 +88,12 @@ impl WorkerSpec {
         interrupt: Interrupt,
     ) -> Result<Box<dyn Node>> {
         let worker = Worker::<M>::with_options(id, shard, self.kernel.unwrap_or_else(Kernel::best), options);
+        let worker = worker.with_family(self.own_family);
         let worker = match self.start {
             WorkerStart::Rows => worker,
             WorkerStart::Labels(labels, n_components) => worker.starting_from(labels, n_components),
             WorkerStart::Restored(checkpoint) => worker.restored(&checkpoint)?,
-            WorkerStart::Resumed(plan, checkpoint) => worker.resumed(*plan, &checkpoint)?,
+            WorkerStart::ResumePoint(plan, checkpoint) => worker.resumed(*plan, &checkpoint)?,
         };
         Ok(Box::new(worker.interrupted_by(interrupt)))
     }

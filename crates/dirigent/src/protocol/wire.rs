@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::halves::{Halves, Part};
-use crate::method::consolidated::message::{ComponentSnapshot, Overlap};
+use crate::method::consolidated::message::{ComponentSnapshot, SweepOverlap};
 use crate::stats::{Stats, Sums};
 
 /// What is packed in lists.
@@ -148,8 +148,8 @@ impl StatsList {
         Self { counts: list.iter().map(|stats| stats.count).collect(), sums }
     }
 
-    /// Packs dense statistics with their means rounded to multiples of a step, counts exact. The value itself is rounded,
-    /// so a receiver never drifts.
+    /// Packs dense statistics with their means rounded to multiples of a step, counts exact. The
+    /// value itself is rounded, so a receiver never drifts.
     pub(crate) fn pack_rounded(list: &[&Stats], step: f64) -> Self {
         let multiples = list.iter().flat_map(|stats| {
             let scale = 1.0 / (stats.count as f64 * step);
@@ -194,7 +194,8 @@ impl StatsList {
 /// A list of contributions.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PartsList {
-    /// For each 0 if it is whole, else 1 more than the generation of its halves; nothing if all are whole.
+    /// For each 0 if it is whole, else 1 more than the generation of its halves; nothing if all are
+    /// whole.
     generations: Vec<u32>,
     /// Of a whole one its statistics, of halves left and right.
     stats: StatsList,
@@ -239,7 +240,8 @@ impl PartsList {
 /// The halves of a list of components.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HalvesList {
-    /// For each 0 if it rests, else 1 more than twice the generation, and 1 more again if its halves are known; nothing if all rest.
+    /// For each 0 if it rests, else 1 more than twice the generation, and 1 more again if its
+    /// halves are known; nothing if all rest.
     heads: Vec<u64>,
     /// The halves that are known, left and right.
     known: KnownHalves,
@@ -249,7 +251,8 @@ pub(crate) struct HalvesList {
 enum KnownHalves {
     /// As they are.
     Exact(StatsList),
-    /// By the difference of their means; where not all rows are in a half, by the differences to the mean of the component.
+    /// By the difference of their means; where not all rows are in a half, by the differences to
+    /// the mean of the component.
     Differences {
         /// The step.
         step: f64,
@@ -260,7 +263,8 @@ enum KnownHalves {
     },
 }
 
-/// The halves' means may be rounded so much coarser than those of the components: nothing but the next sweep's halves depends on them.
+/// The halves' means may be rounded so much coarser than those of the components: nothing but the
+/// next sweep's halves depends on them.
 const COARSER: f64 = 64.0;
 
 impl HalvesList {
@@ -342,7 +346,8 @@ fn push_differences(total: &Stats, halves: &[Stats; 2], step: f64, multiples: &m
     }
 }
 
-/// The nearest whole number, ties away from zero: without the call that rounding is on processors of no more than the common instructions.
+/// The nearest whole number, ties away from zero: without the call that rounding is on processors
+/// of no more than the common instructions.
 #[inline]
 fn nearest(x: f64) -> i64 {
     (x + 0.5f64.copysign(x)) as i64
@@ -387,7 +392,7 @@ fn differences(totals: &[&Stats], step: f64, counts: &[i64], multiples: &[i64]) 
             return None;
         }
         let of_total = 1.0 / total.count as f64;
-        // a half of `count` rows whose mean is so many times the differences from the component's
+        // a half of `count` rows whose mean is this many times the differences from the component's
         let half = |count: i64, times: f64, multiples: &[i64]| {
             let sum = |(sum, multiple): (&f64, &i64)| count as f64 * (sum * of_total + times * *multiple as f64 * step);
             Stats { count, sums: Sums::Dense(sums.iter().zip(multiples).map(sum).collect()) }
@@ -442,7 +447,7 @@ fn from_root(root: u32) -> f32 {
 }
 
 impl OverlapList {
-    pub(crate) fn pack(overlap: &Overlap) -> Self {
+    pub(crate) fn pack(overlap: &SweepOverlap) -> Self {
         let mut next = 0;
         let pair_gap = |&(low, high, _): &(u32, u32, f32)| {
             let number = first_pair_of(high) + u64::from(low);
@@ -467,7 +472,7 @@ impl OverlapList {
     }
 
     /// Unpacks; `None` if there are not as many numbers as names, or places beyond all snapshots.
-    pub(crate) fn unpack(self) -> Option<Overlap> {
+    pub(crate) fn unpack(self) -> Option<SweepOverlap> {
         if self.pair_gaps.len() != self.pair_roots.len() || self.half_gaps.len() != self.half_roots.len() {
             return None;
         }
@@ -486,17 +491,17 @@ impl OverlapList {
             Some((place, from_root(*root)))
         };
         let halves = self.half_gaps.iter().zip(&self.half_roots).map(half).collect::<Option<_>>()?;
-        Some(Overlap { pairs, halves, log_certainty: self.log_certainty })
+        Some(SweepOverlap { pairs, halves, log_certainty: self.log_certainty })
     }
 }
 
-impl Serialize for Overlap {
+impl Serialize for SweepOverlap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         OverlapList::pack(self).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Overlap {
+impl<'de> Deserialize<'de> for SweepOverlap {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         OverlapList::deserialize(deserializer)?.unpack().ok_or_else(|| invalid("overlaps of nothing"))
     }
@@ -563,7 +568,7 @@ mod tests {
         let log_share = |low: u32, high: u32| -0.5 - 0.37 * (low + 5 * high) as f32;
         let pairs = (1..40u32).flat_map(|high| (0..high).step_by(7).map(move |low| (low, high, log_share(low, high))));
         let halves = (0..40).step_by(3).map(|place| (place, log_share(place, place)));
-        let overlap = Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty: -1234.5 };
+        let overlap = SweepOverlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty: -1234.5 };
         let list = OverlapList::pack(&overlap);
         let n_bytes = postcard::to_stdvec(&list).unwrap().len();
         assert!(n_bytes <= 2 * (overlap.pairs.len() + overlap.halves.len()) + 10, "{n_bytes} bytes");

@@ -1,5 +1,5 @@
-//! The worker of every method: hello, plan, lives, rejoining, answers, interruption and checkpoints. What it does with its rows is its
-//! method's [`ShardState`].
+//! The worker of every method: hello, plan, lives, rejoining, answers, interruption and
+//! checkpoints. What it does with its rows is its method's [`ShardState`].
 //!
 //! Between a push and its answer the labels rest, so a checkpoint taken then is one of a border.
 
@@ -12,6 +12,7 @@ use super::method::{Method, Response, ShardContext, ShardState};
 use super::{Address, Event, Frame, Node, Outbox};
 use crate::consolidate::ShardId;
 use crate::error::{Error, InputError, Result};
+use crate::family::OwnFamily;
 use crate::interrupt::Interrupt;
 use crate::rows::Shard;
 use crate::sweep::Kernel;
@@ -32,6 +33,8 @@ pub struct Worker<M: Method> {
     /// What an earlier life remembers, until the plan has come.
     memory: Option<MemoryOf<M>>,
     interrupt: Interrupt,
+    /// The family of a plan that has only its name.
+    own_family: Option<OwnFamily>,
     /// As it was when the last answer came, until the next one.
     before: Option<WorkerCheckpoint<MemoryOf<M>>>,
 }
@@ -71,7 +74,7 @@ impl<M: Method<ShardOptions = ()>> Worker<M> {
         Self::with_options(shard_id, shard, kernel, ())
     }
 
-    /// A worker that goes on from a checkpoint of an earlier life.
+    /// A worker that resumes from a checkpoint of an earlier life.
     pub fn restore(shard_id: ShardId, shard: Shard, kernel: Kernel, checkpoint: &[u8]) -> Result<Self> {
         Self::new(shard_id, shard, kernel).restored(checkpoint)
     }
@@ -91,11 +94,13 @@ impl<M: Method> Worker<M> {
             state: None,
             memory: None,
             interrupt: Interrupt::new(),
+            own_family: None,
             before: None,
         }
     }
 
-    /// The same worker with labels to begin with, all below `n_components` and the same numbers as the other workers'.
+    /// The same worker with labels to begin with, all below `n_components` and the same numbers as
+    /// the other workers'.
     #[must_use]
     pub fn starting_from(self, labels: Vec<u32>, n_components: u32) -> Self {
         assert_eq!(labels.len(), self.shard.n_rows(), "one label per row");
@@ -111,7 +116,8 @@ impl<M: Method> Worker<M> {
         Ok(Self { memory, ..self })
     }
 
-    /// The same worker at the border where a checkpoint was taken: it waits for the answer to its push. The coordinator resumes likewise, under the same plan.
+    /// The same worker at the border where a checkpoint was taken: it waits for the answer to its
+    /// push. The coordinator resumes likewise, under the same plan.
     pub fn resumed(mut self, plan: Plan, checkpoint: &[u8]) -> Result<Self> {
         let Some(checkpoint) = self.read(checkpoint)? else {
             let problem = format!("the checkpoint of worker {} is of a run without a plan", self.shard_id);
@@ -129,6 +135,12 @@ impl<M: Method> Worker<M> {
             state.set_interrupt(interrupt.clone());
         }
         Self { interrupt, ..self }
+    }
+
+    /// The same worker, which knows a family from outside the crate.
+    #[must_use]
+    pub(crate) fn with_family(self, own_family: Option<OwnFamily>) -> Self {
+        Self { own_family, ..self }
     }
 
     fn read(&self, checkpoint: &[u8]) -> Result<Option<WorkerCheckpoint<MemoryOf<M>>>> {
@@ -193,7 +205,8 @@ impl<M: Method> Worker<M> {
     fn on_frame(&mut self, from: Address, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let (stamp, message) = decode_between::<M>(frame, from, Address::Worker(self.shard_id))?;
         match message {
-            Message::Plan(plan) if self.state.is_none() => {
+            Message::Plan(mut plan) if self.state.is_none() => {
+                plan.model.adopt(self.own_family.as_ref());
                 check_plan(&plan, &self.shard).map_err(|rejection| rejection.of(from))?;
                 let memory = self.memory.take();
                 self.state = Some(M::Shard::begin(self.context(plan), memory));

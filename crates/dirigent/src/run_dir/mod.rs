@@ -1,7 +1,8 @@
 //! The run folder: everything a run leaves behind.
 //!
-//! Each file but `trace.csv` is written under a temporary name and renamed when it is whole. `run.json` is there from the
-//! start with `"status": "running"`, so a run that was killed can be told from one that ended.
+//! Each file but `trace.csv` is written under a temporary name and renamed when it is whole.
+//! `run.json` is there from the start with `"status": "running"`, so a run that was killed can be
+//! told from one that ended.
 
 mod csr;
 mod history_file;
@@ -74,7 +75,8 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Creates the folder. One that is there must be empty, unless `force` may replace the files of an older run in it.
+    /// Creates the folder. One that is there must be empty, unless `force` may replace the files of
+    /// an older run in it.
     pub fn create(path: &Path, force: bool) -> Result<Self> {
         claim_folder(path, &FILES, force)?;
         Ok(Self { path: path.to_path_buf() })
@@ -198,8 +200,9 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     })
 }
 
-/// Whether `path` can become a folder with these `files`: it is not there, or empty, or `force` may replace what was written
-/// there before. The first of `files` marks a folder as ours: without it, not even `force` touches a file of the same name.
+/// Whether `path` can become a folder with these `files`: it is not there, or empty, or `force` may
+/// replace what was written there before. The first of `files` marks a folder as ours: without it,
+/// not even `force` touches a file of the same name.
 // public for the command only
 #[doc(hidden)]
 pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
@@ -228,7 +231,8 @@ pub fn check_folder(path: &Path, files: &[&str], force: bool) -> Result<()> {
     }
 }
 
-/// Whether files can be made in the folder, or in the one that it would be made in: an empty one is made, and removed.
+/// Whether files can be made in the folder, or in the one that it would be made in: an empty one is
+/// made, and removed.
 // public for the command only
 #[doc(hidden)]
 pub fn check_writable(path: &Path) -> Result<()> {

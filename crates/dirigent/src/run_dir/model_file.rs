@@ -1,7 +1,8 @@
-//! `model.json` and `components.npz`: the fitted model, enough to predict, readable without this software.
+//! `model.json` and `components.npz`: the fitted model, enough to predict, readable without this
+//! software.
 //!
-//! `docs/model-file.md` describes both. Sums are written as they are, so what is read back predicts the same to the last bit. Nothing that
-//! the files say is believed before it is checked.
+//! `docs/model-file.md` describes both. Sums are written as they are, so what is read back predicts
+//! the same to the last bit. Nothing that the files say is believed before it is checked.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +24,8 @@ const DENSE_MODEL: &str = "has sparse counts, but the model was fitted to dense 
 const COMPONENTS: &str = "components.npz";
 /// Raised when an older reader could not read what is written.
 const FORMAT: u64 = 2;
-/// What a model of plain numbers without a transform is written as: readers of this know nothing else.
+/// What a model of plain numbers without a transform is written as: readers of this know nothing
+/// else.
 const PLAIN_FORMAT: u64 = 1;
 
 /// A model as a run leaves it behind.
@@ -43,7 +45,7 @@ pub struct FittedModel {
 
 /// `model.json`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct ModelRecord {
     format: u64,
     readme: Vec<String>,
     software: String,
@@ -70,7 +72,8 @@ impl FittedModel {
         self.components.iter().map(|stats| stats.count).sum()
     }
 
-    /// Rows with the columns of the fit, made such as the model knows: counts where it has counts, transformed where the rows of the fit were.
+    /// Rows with the columns of the fit, made such as the model knows: counts where it has counts,
+    /// transformed where the rows of the fit were.
     pub fn prepare(&self, data: DataSet) -> Result<DataSet> {
         if let Model::Multinomial(_) = self.model {
             return data.into_counts();
@@ -110,7 +113,7 @@ impl FittedModel {
         file.finish()?;
         let FittedColumns { levels, formats, left_out, .. } = &self.columns;
         let is_plain = self.transform.is_none() && levels.is_empty() && formats.is_empty() && left_out.is_empty();
-        let record = Record {
+        let record = ModelRecord {
             format: if is_plain { PLAIN_FORMAT } else { FORMAT },
             readme: README.iter().chain([&family.formula()]).map(|line| line.to_string()).collect(),
             software: concat!("dirigent ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -128,7 +131,7 @@ impl FittedModel {
     pub fn read(folder: &Path) -> Result<Self> {
         super::finish_update(folder)?;
         let path = folder.join(MODEL);
-        let Record { model, alpha, n_rows, n_components, columns, transform, .. } = read_record(&path)?;
+        let ModelRecord { model, alpha, n_rows, n_components, columns, transform, .. } = read_record(&path)?;
         let wrong = |problem: String| Err(damaged(&path, problem));
         if let Some(problem) = model.described().problem() {
             return wrong(problem);
@@ -181,7 +184,7 @@ impl FittedModel {
     }
 }
 
-fn read_record(path: &Path) -> Result<Record> {
+fn read_record(path: &Path) -> Result<ModelRecord> {
     if !path.exists() {
         let error = InputError::in_file(path, "is not there");
         return Err(error.hint("name a folder of a run that `dirigent fit` has finished").into());

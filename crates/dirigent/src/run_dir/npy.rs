@@ -1,4 +1,5 @@
-//! Writes NumPy's `.npy`, version 1, little endian, C order: one item after another, the shape known from the start, or at most shortened.
+//! Writes NumPy's `.npy`, version 1, little endian, C order: one item after another, the shape
+//! known from the start, or at most shortened.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -107,7 +108,8 @@ impl<T: NpyNumber> NpyWriter<T> {
         self.file.finish()
     }
 
-    /// The same for an array that has come out shorter along its first axis than was said. Whole entries must have been written.
+    /// The same for an array that has come out shorter along its first axis than was said. Whole
+    /// entries must have been written.
     pub fn finish_short(mut self) -> Result<()> {
         let entry: usize = self.shape.iter().skip(1).product();
         if self.remaining > 0 {
@@ -141,8 +143,8 @@ pub fn write_labels(path: &Path, labels: &[u32]) -> Result<()> {
     file.finish()
 }
 
-/// Magic, version, the length of the dictionary, the dictionary; padded so that the items start at a multiple of 64,
-/// and not before `length`.
+/// Magic, version, the length of the dictionary, the dictionary; padded so that the items start at
+/// a multiple of 64, and not before `length`.
 pub(super) fn header(descr: &str, shape: &[usize], length: usize) -> Vec<u8> {
     let shape: String = shape.iter().map(|length| format!("{length},")).collect();
     let mut dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");

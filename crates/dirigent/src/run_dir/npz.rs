@@ -1,6 +1,7 @@
 //! NumPy's `.npz`: a zip archive of `.npy` files, stored as they are.
 //!
-//! A reader of such an archive believes no length: an entry is read as far as it goes, and every array is asked for with the shape it must have.
+//! A reader of such an archive believes no length: an entry is read as far as it goes, and every
+//! array is asked for with the shape it must have.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read as _, Write as _};
@@ -15,7 +16,8 @@ use crate::error::{Error, InputError, Result};
 use crate::io::npy::{StoredArray, StoredNumbers, read_stored};
 use crate::io::source;
 
-/// An archive that is being written: in memory, because the library writes to the terminal when it loses a file that it could not finish.
+/// An archive that is being written: in memory, because the library writes to the terminal when it
+/// loses a file that it could not finish.
 pub(super) struct NpzWriter {
     path: PathBuf,
     zip: ZipWriter<Cursor<Vec<u8>>>,

@@ -1,4 +1,5 @@
-//! In the place of `npz.rs` where the library is built without the feature `files`: nothing is read or written.
+//! In the place of `npz.rs` where the library is built without the feature `files`: nothing is read
+//! or written.
 
 use std::convert::Infallible;
 use std::path::Path;

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 /// What a file's name ends in while it is being written.
 pub const PARTIAL: &str = ".partial";
 
-/// A file under a temporary name. [`PendingFile::finish`] gives it its own; dropped before that, it is removed.
+/// A file under a temporary name. [`PendingFile::finish`] gives it its own; dropped before that, it
+/// is removed.
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,

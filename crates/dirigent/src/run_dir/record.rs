@@ -49,9 +49,9 @@ pub struct RunRecord<'a> {
     /// The input.
     pub data: DataRecord<'a>,
     /// Family, as in the options.
-    pub family: &'static str,
+    pub family: &'a str,
     /// Covariance of a Gaussian family, as in the options.
-    pub covariance: Option<&'static str>,
+    pub covariance: Option<&'a str>,
     /// Parameters of the prior, as in the options; means if columns differ.
     pub prior: BTreeMap<&'static str, f64>,
     /// Choices made from the data, with reasons.

@@ -1,4 +1,5 @@
-//! `sample.npz`: some of the rows as they were read, for people to look at. Whoever makes a report need not find the data again.
+//! `sample.npz`: some of the rows as they were read, for people to look at. Whoever makes a report
+//! need not find the data again.
 
 use std::path::Path;
 
@@ -23,7 +24,8 @@ pub struct RowSample {
 }
 
 impl RowSample {
-    /// Draws at most `n_rows` rows: one from each of so many parts of equal length, so that no part of the input is left out. The seed alone decides which.
+    /// Draws at most `n_rows` rows: one from each of this many parts of equal length, so that no
+    /// part of the input is left out. The seed alone decides which.
     pub fn draw(shard: &Shard, n_rows: usize, seed: u64) -> Self {
         let mut n_rows = n_rows.min(shard.n_rows());
         loop {

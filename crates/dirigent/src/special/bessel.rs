@@ -1,7 +1,9 @@
-//! L(r) = ln(I_ν(r) / r^ν), I_ν the modified Bessel function of the first kind: what the von Mises–Fisher law is normalised by.
+//! L(r) = ln(I_ν(r) / r^ν), I_ν the modified Bessel function of the first kind: what the von
+//! Mises–Fisher law is normalised by.
 //!
-//! L is smooth and finite at 0, and everything is a function of s = √(ν² + r²). Where s is small, the power series, whose terms are all
-//! positive; elsewhere Debye's expansion (DLMF 10.41.3), written in powers of 1/s so that it holds from ν = 0 on:
+//! L is smooth and finite at 0, and everything is a function of s = √(ν² + r²). Where s is small,
+//! the power series, whose terms are all positive; elsewhere Debye's expansion (DLMF 10.41.3),
+//! written in powers of 1/s so that it holds from ν = 0 on:
 //!
 //! L = s − ν ln(ν + s) − ½ ln 2πs + ln(1 + Σ_k s^−k U_k(ν²/s²)).
 
@@ -63,7 +65,7 @@ pub(crate) struct LogBessel {
 
 /// A place r, with what differences from it need.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Place {
+pub(crate) struct BesselPoint {
     /// r².
     pub(crate) square: f64,
     /// s = √(ν² + r²).
@@ -74,7 +76,7 @@ pub(crate) struct Place {
     correction: f64,
 }
 
-impl Place {
+impl BesselPoint {
     fn is_far(&self) -> bool {
         self.radius >= FAR
     }
@@ -97,20 +99,20 @@ impl LogBessel {
     }
 
     /// The place of a given r². What rounding has left of a square that should be 0 is taken for 0.
-    pub(crate) fn place(&self, square: f64) -> Place {
+    pub(crate) fn place(&self, square: f64) -> BesselPoint {
         let square = square.max(0.0);
         let radius = self.radius(square);
         if radius < FAR {
-            return Place { square, radius, value: self.series(square), correction: 0.0 };
+            return BesselPoint { square, radius, value: self.series(square), correction: 0.0 };
         }
         let correction = self.correction(radius);
         let value =
             radius - self.order * libm::log(self.order + radius) - 0.5 * libm::log(2.0 * PI * radius) + correction;
-        Place { square, radius, value, correction }
+        BesselPoint { square, radius, value, correction }
     }
 
     /// L(√(r² + δ)) − L(r): small differences of large values are not lost.
-    pub(crate) fn difference(&self, from: &Place, delta: f64) -> f64 {
+    pub(crate) fn difference(&self, from: &BesselPoint, delta: f64) -> f64 {
         let square = (from.square + delta).max(0.0);
         let radius = self.radius(square);
         if radius < FAR {
@@ -124,7 +126,8 @@ impl LogBessel {
         step - logs + (self.correction(radius) - from.correction)
     }
 
-    /// L'(r) = I_{ν+1}(r)/I_ν(r): the length of the mean of a von Mises–Fisher law of concentration r.
+    /// L'(r) = I_{ν+1}(r)/I_ν(r): the length of the mean of a von Mises–Fisher law of concentration
+    /// r.
     pub(crate) fn slope(&self, r: f64) -> f64 {
         let radius = self.radius(r * r);
         if radius < FAR {
@@ -176,7 +179,8 @@ impl LogBessel {
 mod tests {
     use super::*;
 
-    /// (columns, r, L(r)), ν = columns/2 − 1: the power series, and beyond s = 300 twenty terms of Debye's expansion, with 60 digits.
+    /// (columns, r, L(r)), ν = columns/2 − 1: the power series, and beyond s = 300 twenty terms of
+    /// Debye's expansion, with 60 digits.
     #[rustfmt::skip]
     const ORACLE: [(u32, f64, f64); 84] = [
         (2, 0.0, 0.0),

@@ -1,4 +1,5 @@
-//! ln Γ along whole steps, each computed once: whoever compares thousands of sets asks for the same ones again and again.
+//! ln Γ along whole steps, each computed once: whoever compares thousands of sets asks for the same
+//! ones again and again.
 
 use super::log_gamma;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::consolidate::{ComponentId, LabelEntropy};
 use crate::family::{OwnedRow, table_of_rows};
-use crate::method::consolidated::message::Overlap;
+use crate::method::consolidated::message::SweepOverlap;
 use crate::model::Model;
 use crate::posterior::generate::rows_of;
 use crate::rng::Stream;
@@ -76,7 +76,7 @@ pub(crate) fn label_entropy(
             }
         }
     }
-    let mut overlap = Overlap::default();
+    let mut overlap = SweepOverlap::default();
     let n_rows = |ix: u32| stats[ix as usize].count as f64;
     for ((a, b), shares) in shares {
         let log_share = log_share(n_rows(a), n_rows(b), shares, n_made as f64);
@@ -99,7 +99,7 @@ fn log_share(n_a: f64, n_b: f64, shares: [Share; 2], n_made: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::consolidate::{Weighed, log_merge_ratio};
+    use crate::consolidate::{WeighedStats, log_merge_ratio};
     use crate::family::GaussianFixed;
     use crate::rng::{Role, Seed};
     use crate::stats::Sums;
@@ -114,7 +114,7 @@ mod tests {
         let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
         let pairs = [(ids[0], a.clone()), (ids[1], b.clone())];
         let entropy = label_entropy(&model, &pairs, Kernel::Portable, &mut rng);
-        let weigh = |stats| Weighed::new(&family, stats);
+        let weigh = |stats| WeighedStats::new(&family, stats);
         log_merge_ratio(&family, 1.0, &weigh(a), &weigh(b)) + entropy.of_pair(ids[0], ids[1])
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::entropy::label_entropy;
 use super::history::History;
 use crate::consolidate::merges::merge_alike;
-use crate::consolidate::{ComponentId, MergeRatio, PieceKey, PieceName, Pool, ShardId, Weighed};
+use crate::consolidate::{ComponentId, MergeRatio, PieceKey, PieceName, Pool, ShardId, WeighedStats};
 use crate::model::Model;
 use crate::rng::Stream;
 use crate::stats::Stats;
@@ -74,13 +74,17 @@ fn id_of(number: u64) -> ComponentId {
 }
 
 /// The cut between two batches whose sides go together worst: log ρ of the sides, the pieces before it, and the sides. Pieces are in the order of their batches.
-fn best_cut(ratio: &MergeRatio<'_>, pieces: &[(PieceKey, Stats)], total: &Stats) -> Option<(f64, usize, [Weighed; 2])> {
+fn best_cut(
+    ratio: &MergeRatio<'_>,
+    pieces: &[(PieceKey, Stats)],
+    total: &Stats,
+) -> Option<(f64, usize, [WeighedStats; 2])> {
     let mut early = ratio.family.empty_contribution();
     let sides_of = |(n_early, (_, stats)): (usize, &(PieceKey, Stats))| {
         early.add(stats);
         let mut late = total.clone();
         late.subtract(&early);
-        let sides = [&early, &late].map(|stats| Weighed::new(ratio.family, stats.clone()));
+        let sides = [&early, &late].map(|stats| WeighedStats::new(ratio.family, stats.clone()));
         (ratio.log(&sides[0], &sides[1]), n_early, sides)
     };
     (1..pieces.len()).zip(pieces).map(sides_of).min_by(|a, b| a.0.total_cmp(&b.0))

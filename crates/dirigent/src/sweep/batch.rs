@@ -1,14 +1,16 @@
 //! The one sweep algorithm: exact collapsed Gibbs in batches.
 //!
-//! A batch of rows is scored against the components as they stand at its start, which a scorer does at the speed of a matrix
-//! product. Then the rows are taken one by one. Only components that gained or lost a row within the batch are stale; their scores are
-//! recomputed in double precision from the current statistics. A row's own component is scored with the row taken out, without
-//! touching any statistics: a row that stays writes nothing. So every draw is from the exact collapsed conditional.
+//! A batch of rows is scored against the components as they stand at its start, which a scorer does
+//! at the speed of a matrix product. Then the rows are taken one by one. Only components that
+//! gained or lost a row within the batch are stale; their scores are recomputed in double precision
+//! from the current statistics. A row's own component is scored with the row taken out, without
+//! touching any statistics: a row that stays writes nothing. So every draw is from the exact
+//! collapsed conditional.
 
 use std::ops::Range;
 
-use super::draw::{Choice, Draw};
-use super::halves::{LocalHalves, Place, RowHalves};
+use super::draw::{Draw, SlotChoice};
+use super::halves::{LocalHalves, RowHalves, RowPlace};
 use super::kernel::{self, Arithmetic, Kernel, LANES, Task};
 use super::overlaps::{Count, Overlaps};
 use super::predict::{self, NewComponent, Prediction};
@@ -20,7 +22,8 @@ use crate::rng::Stream;
 use crate::rows::{Row, Shard};
 use crate::stats::Stats;
 
-/// Scores rows against all slots of a family's components. Log-weights are log(n_k · predictive_k) up to a constant of the row.
+/// Scores rows against all slots of a family's components. Log-weights are log(n_k · predictive_k)
+/// up to a constant of the row.
 pub(crate) trait Scorer: Send {
     type Family: Family;
 
@@ -29,27 +32,32 @@ pub(crate) trait Scorer: Send {
 
     fn family(&self) -> &Self::Family;
 
-    /// The share of the total above which a weight is recomputed in double precision, where single precision is too coarse.
+    /// The share of the total above which a weight is recomputed in double precision, where single
+    /// precision is too coarse.
     fn refine_above(&self) -> Option<f64> {
         None
     }
 
-    /// Takes over the components, slot by slot; slots up to the next multiple of [`LANES`] are empty.
+    /// Takes over the components, slot by slot; slots up to the next multiple of [`LANES`] are
+    /// empty.
     fn load(&mut self, components: &[Stats]);
 
     /// Rows in each slot; 0 is a free slot. The length is a multiple of [`LANES`].
     fn counts(&self) -> &[i64];
 
-    /// Adds free slots, a multiple of [`LANES`] and a share of those there are: every growth ends a batch.
+    /// Adds free slots, a multiple of [`LANES`] and a share of those there are: every growth ends a
+    /// batch.
     fn grow(&mut self);
 
-    /// Makes `rows` the current batch and scores each against all slots; −∞ for free ones, and for the row's own.
+    /// Makes `rows` the current batch and scores each against all slots; −∞ for free ones, and for
+    /// the row's own.
     fn score<A: Arithmetic>(&mut self, shard: &Shard, rows: Range<usize>, own: &[u32], scores: &mut [[f32; LANES]]);
 
     /// The current log-weight of a slot for a row of the batch; −∞ for a free slot.
     fn log_weight(&self, in_batch: usize, slot: usize) -> f64;
 
-    /// Whether the score of a slot is only a bound, because the slot is hopeless; [`Scorer::log_weight`] is exact all the same.
+    /// Whether the score of a slot is only a bound, because the slot is hopeless;
+    /// [`Scorer::log_weight`] is exact all the same.
     #[inline(always)]
     fn is_bound(&self, slot: usize) -> bool {
         let _ = slot;
@@ -68,7 +76,8 @@ pub(crate) trait Scorer: Send {
         self.log_weight_new(in_batch)
     }
 
-    /// What the log-weights of a row leave out because all of them have it: with it they are logs of n_k · predictive_k.
+    /// What the log-weights of a row leave out because all of them have it: with it they are logs
+    /// of n_k · predictive_k.
     fn log_left_out(&self, row: Row<'_>, in_batch: usize) -> f64 {
         self.family().log_predictive(row, &self.family().empty_stats()) - self.log_weight_new(in_batch)
     }
@@ -83,7 +92,8 @@ pub(crate) trait Scorer: Send {
     /// Rows in both halves of a slot.
     fn half_counts(&self, slot: usize) -> [i64; 2];
 
-    /// Log-weights of both halves, as [`Scorer::log_weight`]; the row is taken out of one. Without ln n for an empty half.
+    /// Log-weights of both halves, as [`Scorer::log_weight`]; the row is taken out of one. Without
+    /// ln n for an empty half.
     fn log_half_weights(&self, in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2];
 
     /// Adds the row to a half (`sign` 1) or takes it out (−1).
@@ -102,7 +112,7 @@ pub(crate) fn mask(own: &[u32], scores: &mut [[f32; LANES]]) {
 }
 
 /// A sampler that sweeps in batches.
-pub(crate) struct Batched<S> {
+pub(crate) struct BatchSampler<S> {
     scorer: S,
     shard: Shard,
     labels: Vec<u32>,
@@ -128,11 +138,12 @@ struct Buffers {
     is_stale: Vec<bool>,
     /// Slots that a birth may take, the smallest last.
     free: Vec<usize>,
-    /// Slots that were loaded: they keep their component through the sweep, even if it loses all its rows.
+    /// Slots that were loaded: they keep their component through the sweep, even if it loses all
+    /// its rows.
     n_loaded: usize,
 }
 
-impl<S: Scorer> Batched<S> {
+impl<S: Scorer> BatchSampler<S> {
     pub(crate) fn new(scorer: S, shard: Shard, kernel: Kernel) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
         let halves = RowHalves::new(labels.len());
@@ -148,12 +159,12 @@ impl<S: Scorer> Batched<S> {
     /// Makes one row the current batch.
     #[cfg(test)]
     fn open_row(&mut self, row_ix: usize) {
-        struct ScoreOne<'a, S>(&'a mut Batched<S>, usize);
+        struct ScoreOne<'a, S>(&'a mut BatchSampler<S>, usize);
         impl<S: Scorer> Task for ScoreOne<'_, S> {
             type Output = ();
             #[inline(always)]
             fn run<A: Arithmetic>(self) {
-                let Batched { scorer, shard, labels, buffers, .. } = self.0;
+                let BatchSampler { scorer, shard, labels, buffers, .. } = self.0;
                 let row = self.1..self.1 + 1;
                 buffers.open_batch::<A, S>(scorer, shard, row.clone(), &labels[row]);
             }
@@ -161,7 +172,8 @@ impl<S: Scorer> Batched<S> {
         kernel::run(self.kernel, ScoreOne(self, row_ix));
     }
 
-    /// The probability of the left half of a slot for a row that is taken out of a half of it, as the sweep draws from, and the rows in both halves.
+    /// The probability of the left half of a slot for a row that is taken out of a half of it, as
+    /// the sweep draws from, and the rows in both halves.
     #[cfg(test)]
     pub(crate) fn half_conditional(
         &mut self,
@@ -175,7 +187,8 @@ impl<S: Scorer> Batched<S> {
         (1.0 / (1.0 + odds), self.scorer.half_counts(slot))
     }
 
-    /// The conditional of one row given all others, as the sweep draws from: slots, then a new component.
+    /// The conditional of one row given all others, as the sweep draws from: slots, then a new
+    /// component.
     #[cfg(test)]
     pub(crate) fn conditional(&mut self, row_ix: usize, alpha: f64) -> Vec<f64> {
         self.open_row(row_ix);
@@ -223,8 +236,8 @@ impl Buffers {
         &mut self.scores[in_batch * self.n_vectors..(in_batch + 1) * self.n_vectors]
     }
 
-    /// Puts right what is stale in a row's scores, its own component excepted, whose log-weight without the row is returned: most
-    /// rows stay, so the draw asks for it first.
+    /// Puts right what is stale in a row's scores, its own component excepted, whose log-weight
+    /// without the row is returned: most rows stay, so the draw asks for it first.
     #[inline(always)]
     fn refresh<S: Scorer>(&mut self, scorer: &S, in_batch: usize, own: u32) -> f64 {
         for ix in 0..self.stale.len() {
@@ -248,7 +261,7 @@ impl Buffers {
 
 /// A sweep, to be compiled for every kernel.
 struct Sweep<'a, S> {
-    sampler: &'a mut Batched<S>,
+    sampler: &'a mut BatchSampler<S>,
     alpha: f64,
     rng: &'a mut Stream,
 }
@@ -258,7 +271,7 @@ impl<S: Scorer> Task for Sweep<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> SweepInfo {
-        let Batched { scorer, shard, labels, halves, buffers, overlaps, interrupt, .. } = self.sampler;
+        let BatchSampler { scorer, shard, labels, halves, buffers, overlaps, interrupt, .. } = self.sampler;
         overlaps.clear(buffers.n_loaded);
         let (log_alpha, half_alpha) = (libm::log(self.alpha), 0.5 * self.alpha);
         buffers.free.clear();
@@ -269,14 +282,15 @@ impl<S: Scorer> Task for Sweep<'_, S> {
             let rows = first_row..(first_row + S::BATCH).min(labels.len());
             buffers.open_batch::<A, S>(scorer, shard, rows.clone(), &labels[rows.clone()]);
             let n_slots = scorer.counts().len();
-            // when the table has grown the scores no longer fit, and the rest of the batch is scored anew
+            // when the table has grown the scores no longer fit, and the rest of the batch is
+            // scored again
             while first_row < rows.end && scorer.counts().len() == n_slots {
                 let in_batch = first_row - rows.start;
                 let own = labels[first_row];
                 let label = &mut labels[first_row];
                 take_row::<A, S>(scorer, buffers, overlaps, in_batch, label, log_alpha, self.rng, &mut info);
                 if halves.is_on() {
-                    let place = Place { row_ix: first_row, in_batch, row: shard.row(first_row) };
+                    let place = RowPlace { row_ix: first_row, in_batch, row: shard.row(first_row) };
                     halves.place(scorer, place, own, *label, half_alpha, overlaps, self.rng);
                 }
                 first_row += 1;
@@ -319,11 +333,11 @@ fn take_row<A: Arithmetic, S: Scorer>(
     if count != Count::No {
         buffers.draw.count_overlaps::<A>(choice, own, count, overlaps);
     }
-    if choice == Choice::Own {
+    if choice == SlotChoice::Own {
         return;
     }
     if own != UNASSIGNED {
-        if choice == Choice::New && scorer.counts()[own as usize] == 1 {
+        if choice == SlotChoice::New && scorer.counts()[own as usize] == 1 {
             // alone before, alone again
             return;
         }
@@ -334,9 +348,9 @@ fn take_row<A: Arithmetic, S: Scorer>(
         }
     }
     let slot = match choice {
-        Choice::Slot(slot) => slot,
-        Choice::Own => unreachable!("a row that stays has returned"),
-        Choice::New => {
+        SlotChoice::Slot(slot) => slot,
+        SlotChoice::Own => unreachable!("a row that stays has returned"),
+        SlotChoice::New => {
             info.births += 1;
             buffers.free_slot(scorer)
         }
@@ -364,7 +378,7 @@ impl Buffers {
 
 /// Argmax of a whole shard, to be compiled for every kernel.
 struct Assign<'a, S> {
-    sampler: &'a mut Batched<S>,
+    sampler: &'a mut BatchSampler<S>,
 }
 
 /// No scorer has larger batches.
@@ -375,7 +389,7 @@ impl<S: Scorer> Task for Assign<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Vec<Assignment> {
-        let Batched { scorer, shard, buffers, .. } = self.sampler;
+        let BatchSampler { scorer, shard, buffers, .. } = self.sampler;
         let n_rows = shard.n_rows();
         let mut assignments = Vec::with_capacity(n_rows);
         for first_row in (0..n_rows).step_by(S::BATCH) {
@@ -392,7 +406,7 @@ impl<S: Scorer> Task for Assign<'_, S> {
 
 /// What is to be known of any rows, to be compiled for every kernel.
 struct Predict<'a, S> {
-    sampler: &'a mut Batched<S>,
+    sampler: &'a mut BatchSampler<S>,
     shard: &'a Shard,
     alpha: f64,
     probabilities: Option<&'a mut Vec<f64>>,
@@ -403,7 +417,7 @@ impl<S: Scorer> Task for Predict<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(mut self) -> Vec<Prediction> {
-        let Batched { scorer, buffers, .. } = self.sampler;
+        let BatchSampler { scorer, buffers, .. } = self.sampler;
         let n_rows = self.shard.n_rows();
         let prior = NewComponent::new(self.alpha, scorer.counts());
         let n_components = buffers.n_loaded;
@@ -427,7 +441,7 @@ impl<S: Scorer> Task for Predict<'_, S> {
 
 /// How probable the components are for any rows, to be compiled for every kernel.
 struct LogShares<'a, S> {
-    sampler: &'a mut Batched<S>,
+    sampler: &'a mut BatchSampler<S>,
     shard: &'a Shard,
 }
 
@@ -436,7 +450,7 @@ impl<S: Scorer> Task for LogShares<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Vec<f32> {
-        let Batched { scorer, buffers, .. } = self.sampler;
+        let BatchSampler { scorer, buffers, .. } = self.sampler;
         let (n_rows, n_components) = (self.shard.n_rows(), buffers.n_loaded);
         let mut log_shares = Vec::with_capacity(n_rows * n_components);
         for first_row in (0..n_rows).step_by(S::BATCH) {
@@ -451,7 +465,7 @@ impl<S: Scorer> Task for LogShares<'_, S> {
     }
 }
 
-impl<S: Scorer> Sampler for Batched<S> {
+impl<S: Scorer> Sampler for BatchSampler<S> {
     fn labels(&self) -> &[u32] {
         &self.labels
     }

@@ -1,8 +1,11 @@
-//! The fast scorer of tables whose columns have a law each: products over the columns, one logarithm a component.
+//! The fast scorer of tables whose columns have a law each: products over the columns, one
+//! logarithm a component.
 //!
-//! log w = ln n + Σ log-predictives of the cells that are there. A table of all slots in single precision (`table.rs`) gives the scores; posteriors in double
-//! precision (`local.rs`) are what it is written from, and what decides is computed from them again. A row is scored against the current table, so nothing is ever
-//! stale (a batch is one row); a row that moves rewrites two slots.
+//! log w = ln n + Σ log-predictives of the cells that are there. A table of all slots in single
+//! precision (`table.rs`) gives the scores; posteriors in double precision (`local.rs`) are what it
+//! is written from, and what decides is computed from them again. A row is scored against the
+//! current table, so nothing is ever stale (a batch is one row); a row that moves rewrites two
+//! slots.
 
 pub(super) mod cells;
 pub(super) mod layout;
@@ -12,9 +15,9 @@ mod table;
 
 use std::ops::Range;
 
-use self::cells::Cells;
-use self::local::{Local, Shared};
-use self::table::Table;
+use self::cells::ColumnCells;
+use self::local::{Local, SharedColumns};
+use self::table::ColumnTable;
 use super::batch::{Scorer, mask};
 use super::component_halves::{ComponentHalves, LocalComponent as _};
 use super::kernel::{Arithmetic, LANES, lanes};
@@ -27,7 +30,7 @@ use crate::stats::Stats;
 const PANEL: usize = 2;
 /// Weights with a larger share are recomputed in double precision.
 const REFINE_ABOVE: f64 = 0.001;
-/// The same where means are so many standard deviations from the offset that scores are coarse.
+/// The same where means are this many standard deviations from the offset that scores are coarse.
 const REFINE_ABOVE_IF_SHARP: f64 = 1e-7;
 const SHARP: f64 = 300.0;
 /// Single precision says nothing any more.
@@ -36,11 +39,11 @@ const TOO_SHARP: f64 = 1e6;
 /// Scores rows against components of independent columns.
 pub(crate) struct ColumnsScorer {
     family: Columns,
-    shared: Shared,
+    shared: SharedColumns,
     counts: Vec<i64>,
     locals: Vec<Local>,
-    table: Table,
-    row: Cells,
+    table: ColumnTable,
+    row: ColumnCells,
     /// Of the current row, in double precision.
     log_weights: Vec<[f64; LANES]>,
     /// The largest of them: scores are relative to it.
@@ -50,13 +53,13 @@ pub(crate) struct ColumnsScorer {
 
 impl ColumnsScorer {
     pub(crate) fn new(family: Columns) -> Self {
-        let shared = Shared::new(&family);
+        let shared = SharedColumns::new(&family);
         Self {
-            table: Table::new(&shared.layout),
+            table: ColumnTable::new(&shared.layout),
             shared,
             counts: Vec::new(),
             locals: Vec::new(),
-            row: Cells::default(),
+            row: ColumnCells::default(),
             log_weights: Vec::new(),
             reference: 0.0,
             halves: ComponentHalves::default(),
@@ -106,7 +109,8 @@ impl ColumnsScorer {
     }
 }
 
-/// The largest of the log-weights, and whether one of them is no number, or not finite for a slot that is taken.
+/// The largest of the log-weights, and whether one of them is no number, or not finite for a slot
+/// that is taken.
 #[inline(always)]
 fn survey(log_weights: &[[f64; LANES]], counts: &[i64]) -> (f64, bool) {
     let (mut largest, mut is_bad) = ([f64::NEG_INFINITY; LANES], [false; LANES]);

@@ -1,9 +1,11 @@
-//! Halves whose statistics are kept as those of components are: for families whose component has a form of its own in the sweep.
+//! Halves whose statistics are kept as those of components are: for families whose component has a
+//! form of its own in the sweep.
 
 use crate::halves::Half;
 use crate::stats::Stats;
 
-/// A component, or a half of one, in the form that makes the predictive of a row cheap: in double precision.
+/// A component, or a half of one, in the form that makes the predictive of a row cheap: in double
+/// precision.
 pub(super) trait LocalComponent: Sized + Send {
     /// What all components share: the prior.
     type Shared;
@@ -19,8 +21,8 @@ pub(super) trait LocalComponent: Sized + Send {
     /// The number of rows.
     fn count(&self) -> i64;
 
-    /// ln n + log-predictive of a row, up to a constant of the row; with `taken_out` as if the row, which is in it, were not. Without ln n where no row
-    /// is left.
+    /// ln n + log-predictive of a row, up to a constant of the row; with `taken_out` as if the row,
+    /// which is in it, were not. Without ln n where no row is left.
     fn log_weight(&self, shared: &Self::Shared, row: &Self::Row, taken_out: bool) -> f64;
 
     /// Adds a row (`sign` 1) or takes it out (−1).

@@ -65,7 +65,8 @@ impl Document {
         self.smoothing
     }
 
-    /// Makes a row the current one, without what is needed to multiply ([`Document::list_tokens`]) or to sum ([`Document::prepare_steps`]).
+    /// Makes a row the current one, without what is needed to multiply ([`Document::list_tokens`])
+    /// or to sum ([`Document::prepare_steps`]).
     #[inline(always)]
     pub(super) fn read(&mut self, row: CountRow<'_>) {
         replace(&mut self.words, row.words);
@@ -126,11 +127,13 @@ impl Document {
         }
     }
 
-    /// ln Π (γ + n_w + j) of a slot in double precision, less `taken_out` times the document itself.
+    /// ln Π (γ + n_w + j) of a slot in double precision, less `taken_out` times the document
+    /// itself.
     pub(super) fn log_product(&self, table: &WordTable, slot: usize, taken_out: u32) -> f64 {
         let (mut log, mut product) = (0.0, 1.0f64);
         for tokens in [&self.narrow, &self.narrow_repeats, &self.wide] {
-            // four factors are multiplied on their own before they join the rest: a short chain, and few questions about the range
+            // four factors are multiplied on their own before they join the rest: a short chain,
+            // and few questions about the range
             for tokens in tokens.chunks(4) {
                 let mut factors = [1.0f64; 4];
                 for (factor, token) in factors.iter_mut().zip(tokens) {

@@ -1,8 +1,10 @@
-//! Drawing a slot from its log-weights: no logarithm, no store of a running sum, short chains of dependent additions.
+//! Drawing a slot from its log-weights: no logarithm, no store of a running sum, short chains of
+//! dependent additions.
 //!
-//! The order in which a draw by inversion passes the slots is free. The row's own component comes first: most rows stay, and then
-//! nothing else is looked at. The others are passed lane by lane: first the lane is found from [`LANES`] sums, then the block
-//! within the lane, then the slot within the block. A new component comes last.
+//! The order in which a draw by inversion passes the slots is free. The row's own component comes
+//! first: most rows stay, and then nothing else is looked at. The others are passed lane by lane:
+//! first the lane is found from [`LANES`] sums, then the block within the lane, then the slot
+//! within the block. A new component comes last.
 
 use super::UNASSIGNED;
 use super::kernel::{Arithmetic, LANES, exp, lanes};
@@ -38,14 +40,14 @@ pub(crate) struct Draw {
 
 /// What was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum SlotChoice {
     Own,
     Slot(usize),
     New,
 }
 
 impl Draw {
-    /// Makes room for the weights of so many vectors of slots.
+    /// Makes room for the weights of this many vectors of slots.
     #[inline(always)]
     pub(crate) fn resize(&mut self, n_vectors: usize) {
         if self.weights.len() != n_vectors {
@@ -54,8 +56,10 @@ impl Draw {
         }
     }
 
-    /// A bound of what all others weigh together, in units of the row's own component; infinite for a row without one. Told from the largest alone, with one
-    /// exponential instead of one per slot: most rows stay however the weight of the others is spread. `log_new` may be a bound from above.
+    /// A bound of what all others weigh together, in units of the row's own component; infinite for
+    /// a row without one. Told from the largest alone, with one exponential instead of one per
+    /// slot: most rows stay however the weight of the others is spread. `log_new` may be a bound
+    /// from above.
     #[inline(always)]
     pub(crate) fn others_at_most<A: Arithmetic>(log_weights: &[[f32; LANES]], log_own: f64, log_new: f64) -> f64 {
         if log_own == f64::NEG_INFINITY {
@@ -72,16 +76,16 @@ impl Draw {
     #[inline(always)]
     pub(crate) fn count_overlaps<A: Arithmetic>(
         &self,
-        choice: Choice,
+        choice: SlotChoice,
         own: u32,
         count: Count,
         overlaps: &mut Overlaps,
     ) {
         let (slot, weight) = match choice {
-            Choice::Own => (own as usize, self.own),
-            Choice::Slot(slot) => (slot, f64::from(self.weights[slot / LANES][slot % LANES])),
+            SlotChoice::Own => (own as usize, self.own),
+            SlotChoice::Slot(slot) => (slot, f64::from(self.weights[slot / LANES][slot % LANES])),
             // a birth has no overlap that others could know of
-            Choice::New => return overlaps.add_certainty(self.total / self.new, count),
+            SlotChoice::New => return overlaps.add_certainty(self.total / self.new, count),
         };
         let is_sound = weight >= LEAST_WEIGHT && self.total.is_finite();
         if !is_sound {
@@ -91,7 +95,7 @@ impl Draw {
         let total = self.total * inverse;
         overlaps.add_certainty(total, count);
         if overlaps.counts(slot) {
-            if choice != Choice::Own && own != UNASSIGNED {
+            if choice != SlotChoice::Own && own != UNASSIGNED {
                 overlaps.add_pair(slot, own as usize, self.own * inverse);
             }
             // the slot's own weight, if the row has moved there, is in a lane that is never read
@@ -101,8 +105,9 @@ impl Draw {
 
     /// Turns log-weights into weights. The row's own slot has no weight among the slots.
     ///
-    /// Weights are relative to the row's own component: it was drawn there, so that is seldom far from the largest, and a search for
-    /// the largest is saved. Where it is far, or there is none, weights are relative to the largest.
+    /// Weights are relative to the row's own component: it was drawn there, so that is seldom far
+    /// from the largest, and a search for the largest is saved. Where it is far, or there is none,
+    /// weights are relative to the largest.
     #[inline(always)]
     pub(crate) fn weigh<A: Arithmetic>(&mut self, log_weights: &[[f32; LANES]], log_own: f64, log_new: f64) {
         if log_own > f64::NEG_INFINITY {
@@ -118,8 +123,9 @@ impl Draw {
         }
     }
 
-    /// Weighs a row that is so far from everything that rounding the largest to single precision has lost it: what is no slot is rounded in the same way, and
-    /// singles end at −3·10³⁸, so that the row keeps its place, or begins a component of its own.
+    /// Weighs a row that is so far from everything that rounding the largest to single precision
+    /// has lost it: what is no slot is rounded in the same way, and singles end at −3·10³⁸, so that
+    /// the row keeps its place, or begins a component of its own.
     #[cold]
     fn weigh_in_singles<A: Arithmetic>(
         &mut self,
@@ -165,8 +171,8 @@ impl Draw {
         self.total = add_up(lane_sums) + (self.own + self.new);
     }
 
-    /// Recomputes the weights above a share of the total from exact log-weights; not those of a row so far from everything that the reference itself is rounded by more than
-    /// exponentials bear.
+    /// Recomputes the weights above a share of the total from exact log-weights; not those of a row
+    /// so far from everything that the reference itself is rounded by more than exponentials bear.
     #[inline(always)]
     pub(crate) fn refine(&mut self, share: f64, log_weight: impl Fn(usize) -> f64) {
         if self.reference.abs() > TOO_COARSE {
@@ -216,18 +222,18 @@ impl Draw {
 
     /// Draws with probability proportional to the weights; `uniform` is on [0, 1).
     #[inline(always)]
-    pub(crate) fn pick(&self, uniform: f64) -> Choice {
+    pub(crate) fn pick(&self, uniform: f64) -> SlotChoice {
         let target = uniform * self.total;
-        if target < self.own { Choice::Own } else { self.find(target - self.own) }
+        if target < self.own { SlotChoice::Own } else { self.find(target - self.own) }
     }
 
     /// The slot at which the running sum passes `target`.
     #[inline(always)]
-    fn find(&self, target: f64) -> Choice {
+    fn find(&self, target: f64) -> SlotChoice {
         let (lane, mut rest) = pass(self.lane_sums, target);
         if lane == LANES {
             // rounding may pass the end although a new component has no weight
-            return if self.new > 0.0 { Choice::New } else { self.heaviest() };
+            return if self.new > 0.0 { SlotChoice::New } else { self.heaviest() };
         }
         for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
             let sum = f64::from(self.block_sums[block][lane]);
@@ -237,7 +243,11 @@ impl Draw {
                 let (vector, _) = pass(of_lane, rest);
                 // a crumb of rounding at the end: less than 1e-6 of the mass, and the heaviest can carry it
                 let is_crumb = vector == BLOCK;
-                return if is_crumb { self.heaviest() } else { Choice::Slot((block * BLOCK + vector) * LANES + lane) };
+                return if is_crumb {
+                    self.heaviest()
+                } else {
+                    SlotChoice::Slot((block * BLOCK + vector) * LANES + lane)
+                };
             }
             rest -= sum;
         }
@@ -245,12 +255,12 @@ impl Draw {
     }
 
     #[cold]
-    fn heaviest(&self) -> Choice {
+    fn heaviest(&self) -> SlotChoice {
         let weights = self.weights.as_flattened();
         let heaviest = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b]));
         match heaviest {
-            Some(slot) if f64::from(weights[slot]) > self.own => Choice::Slot(slot),
-            _ => Choice::Own,
+            Some(slot) if f64::from(weights[slot]) > self.own => SlotChoice::Slot(slot),
+            _ => SlotChoice::Own,
         }
     }
 
@@ -266,7 +276,8 @@ impl Draw {
     }
 }
 
-/// The first index at which the running sum exceeds `target`, or `N`; and what is left of `target` there.
+/// The first index at which the running sum exceeds `target`, or `N`; and what is left of `target`
+/// there.
 #[inline(always)]
 fn pass<const N: usize>(sums: [f64; N], target: f64) -> (usize, f64) {
     let mut rest = target;
@@ -330,7 +341,7 @@ mod tests {
             if uniform * (1.0 + Draw::others_at_most::<Fused>(&log_weights, log_own, log_new)) < 1.0 {
                 n_sure += 1;
                 draw.weigh::<Fused>(&log_weights, log_own, log_new);
-                assert_eq!(draw.pick(uniform), Choice::Own);
+                assert_eq!(draw.pick(uniform), SlotChoice::Own);
             }
         }
         assert!((1_000..19_000).contains(&n_sure), "{n_sure} of 20,000 rows");

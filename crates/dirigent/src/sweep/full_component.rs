@@ -1,16 +1,19 @@
-//! A component with a full covariance as the sweep keeps it, in double precision: its mean m and the W of Ψ⁻¹ = WᵀW.
+//! A component with a full covariance as the sweep keeps it, in double precision: its mean m and
+//! the W of Ψ⁻¹ = WᵀW.
 //!
-//! With κ = κ₀ + n and ν = ν₀ + n, log w = ln n + h(n) − ½ ln|Ψ| − (ν+1)/2 ln(1 + κ/(κ+1) ‖W(x−m)‖²), where h is what only the count decides. A row
-//! that is in it need not be taken out to be scored: with q = κ/(κ−1) ‖W(x−m)‖² the determinant without it is |Ψ|(1 − q), so that
-//! log w = ln(n−1) + h(n−1) − ½ ln|Ψ| + (ν−1)/2 ln(1 − q).
+//! With κ = κ₀ + n and ν = ν₀ + n, log w = ln n + h(n) − ½ ln|Ψ| − (ν+1)/2 ln(1 + κ/(κ+1)
+//! ‖W(x−m)‖²), where h is what only the count decides. A row that is in it need not be taken out to
+//! be scored: with q = κ/(κ−1) ‖W(x−m)‖² the determinant without it is |Ψ|(1 − q), so that log w =
+//! ln(n−1) + h(n−1) − ½ ln|Ψ| + (ν−1)/2 ln(1 − q).
 //!
-//! A row that comes or goes changes Ψ by a matrix of rank one, and W with it. Where hardly anything is left of Ψ, or after many rows have left, W is computed
-//! anew from the sums, so that rounding cannot pile up.
+//! A row that comes or goes changes Ψ by a matrix of rank one, and W with it. Where hardly anything
+//! is left of Ψ, or after many rows have left, W is computed again from the sums, so that rounding
+//! cannot pile up.
 
 use std::cell::RefCell;
 
 use super::component_halves::LocalComponent;
-use super::full_shape::Shape;
+use super::full_shape::FullShape;
 use super::kernel::quick_log;
 use crate::cholesky::{self, packed_len};
 use crate::family::{Conjugate, GaussianFull, Posterior, add_moments, log_height};
@@ -18,25 +21,25 @@ use crate::stats::Stats;
 
 /// Counts up to here have their h tabulated.
 const TABULATED: usize = 1 << 16;
-/// Where less than this is left of a determinant, what is left is computed anew.
+/// Where less than this is left of a determinant, what is left is computed again.
 const LITTLE_LEFT: f64 = 1e-5;
-/// Rows that may leave before W is computed anew.
+/// Rows that may leave before W is computed again.
 const MOST_REMOVALS: u32 = 10_000;
 
 /// What all components share.
-pub(super) struct Shared {
+pub(super) struct SharedPrior {
     pub(super) family: GaussianFull,
     /// Left out of all log-weights.
     pub(super) log_unit: f64,
     /// ln n + h(n); without ln n for no rows.
     log_heights: Vec<f64>,
     /// The prior.
-    empty: Whitened,
+    empty: WhitenedRows,
     scratch: RefCell<Vec<f64>>,
 }
 
 /// What a component's rows make of the prior.
-struct Whitened {
+struct WhitenedRows {
     mean: Vec<f64>,
     /// W, a packed lower triangle.
     whitening: Vec<f64>,
@@ -44,7 +47,7 @@ struct Whitened {
     log_root: f64,
 }
 
-impl Shared {
+impl SharedPrior {
     pub(super) fn new(family: GaussianFull) -> Self {
         let (scratch, none) = (RefCell::new(vec![0.0; family.n_columns()]), family.empty_stats());
         let empty = whiten(&family, 0, none.dense());
@@ -75,13 +78,13 @@ impl Shared {
 }
 
 #[cold]
-fn whiten(family: &GaussianFull, count: i64, sums: &[f64]) -> Whitened {
+fn whiten(family: &GaussianFull, count: i64, sums: &[f64]) -> WhitenedRows {
     let n = family.n_columns();
     let mut posterior = Posterior::default();
     family.fill_posterior(count, sums, &mut posterior);
     let mut whitening = vec![0.0; packed_len(n)];
     cholesky::invert(&posterior.factor, n, &mut whitening);
-    Whitened { mean: posterior.mean, whitening, log_root: -0.5 * posterior.log_determinant }
+    WhitenedRows { mean: posterior.mean, whitening, log_root: -0.5 * posterior.log_determinant }
 }
 
 /// A component.
@@ -99,13 +102,13 @@ pub(super) struct FullComponent<S> {
     n_removed: u32,
 }
 
-impl<S: Shape> FullComponent<S> {
-    fn new(shared: &Shared, count: i64, sums: Box<[f64]>) -> Self {
+impl<S: FullShape> FullComponent<S> {
+    fn new(shared: &SharedPrior, count: i64, sums: Box<[f64]>) -> Self {
         let whitened = whiten(&shared.family, count, &sums);
         Self::of_whitened(shared, count, sums, &whitened)
     }
 
-    fn of_whitened(shared: &Shared, count: i64, sums: Box<[f64]>, whitened: &Whitened) -> Self {
+    fn of_whitened(shared: &SharedPrior, count: i64, sums: Box<[f64]>, whitened: &WhitenedRows) -> Self {
         Self {
             shape: S::of(&whitened.mean, &whitened.whitening),
             count,
@@ -118,14 +121,14 @@ impl<S: Shape> FullComponent<S> {
 
     /// The constant of the log-weights, their exponent (ν+1)/2, and κ/(κ+1).
     #[inline(always)]
-    pub(super) fn weigh(&self, shared: &Shared) -> (f64, f64, f64) {
+    pub(super) fn weigh(&self, shared: &SharedPrior) -> (f64, f64, f64) {
         let (count, family) = (self.count as f64, &shared.family);
         let rows = family.prior_rows + count;
         (self.log_heights[1] + self.log_root, 0.5 * (family.degrees + count + 1.0), rows / (rows + 1.0))
     }
 
     #[inline(always)]
-    fn log_weight_without(&self, shared: &Shared, row: &S::Row) -> f64 {
+    fn log_weight_without(&self, shared: &SharedPrior, row: &S::Row) -> f64 {
         let left = self.left(shared, self.shape.square(row, &shared.scratch));
         if self.count == 1 || left < LITTLE_LEFT {
             return self.log_weight_anew(shared, row);
@@ -135,14 +138,14 @@ impl<S: Shape> FullComponent<S> {
 
     /// What is left of the determinant without a row whose ‖W(x−m)‖² is given.
     #[inline(always)]
-    pub(super) fn left(&self, shared: &Shared, square: f64) -> f64 {
+    pub(super) fn left(&self, shared: &SharedPrior, square: f64) -> f64 {
         let rows = shared.family.prior_rows + self.count as f64;
         1.0 - rows / (rows - 1.0) * square
     }
 
     /// The log-weight of a row that is taken out.
     #[inline(always)]
-    pub(super) fn log_weight_of_left(&self, shared: &Shared, left: f64) -> f64 {
+    pub(super) fn log_weight_of_left(&self, shared: &SharedPrior, left: f64) -> f64 {
         let degrees = shared.family.degrees + self.count as f64;
         self.log_heights[0] + self.log_root + 0.5 * (degrees - 1.0) * quick_log(left)
     }
@@ -150,7 +153,7 @@ impl<S: Shape> FullComponent<S> {
     /// The same from the sums without the row.
     #[cold]
     #[inline(never)]
-    fn log_weight_anew(&self, shared: &Shared, row: &S::Row) -> f64 {
+    fn log_weight_anew(&self, shared: &SharedPrior, row: &S::Row) -> f64 {
         let mut rest = self.sums.clone();
         let columns = S::columns(row, shared.family.n_columns());
         if self.count == 1 {
@@ -162,15 +165,15 @@ impl<S: Shape> FullComponent<S> {
     }
 }
 
-impl<S: Shape> LocalComponent for FullComponent<S> {
-    type Shared = Shared;
+impl<S: FullShape> LocalComponent for FullComponent<S> {
+    type Shared = SharedPrior;
     type Row = S::Row;
 
-    fn of(shared: &Shared, stats: &Stats) -> Self {
+    fn of(shared: &SharedPrior, stats: &Stats) -> Self {
         Self::new(shared, stats.count, stats.dense().into())
     }
 
-    fn empty(shared: &Shared) -> Self {
+    fn empty(shared: &SharedPrior) -> Self {
         Self::of_whitened(shared, 0, vec![0.0; shared.family.stats_len()].into(), &shared.empty)
     }
 
@@ -180,7 +183,7 @@ impl<S: Shape> LocalComponent for FullComponent<S> {
     }
 
     #[inline(always)]
-    fn log_weight(&self, shared: &Shared, row: &S::Row, taken_out: bool) -> f64 {
+    fn log_weight(&self, shared: &SharedPrior, row: &S::Row, taken_out: bool) -> f64 {
         if taken_out {
             return self.log_weight_without(shared, row);
         }
@@ -189,7 +192,7 @@ impl<S: Shape> LocalComponent for FullComponent<S> {
     }
 
     #[inline(always)]
-    fn change(&mut self, shared: &Shared, row: &S::Row, sign: i64) {
+    fn change(&mut self, shared: &SharedPrior, row: &S::Row, sign: i64) {
         let rows = shared.family.prior_rows + self.count as f64;
         self.count += sign;
         if self.count == 0 {
@@ -221,10 +224,14 @@ mod tests {
     use crate::family::{Family, OwnedRow, table_of_rows};
     use crate::rng::{Role, Seed};
 
-    /// Rows come and go, in ever other order, some of them far out: the component stays that of its sums.
-    fn assert_changes_equal_computing_anew<S: Shape>(family: &GaussianFull, as_row: impl Fn(&[f64]) -> Box<S::Row>) {
+    /// Rows come and go, in ever other order, some of them far out: the component stays that of its
+    /// sums.
+    fn assert_changes_equal_computing_anew<S: FullShape>(
+        family: &GaussianFull,
+        as_row: impl Fn(&[f64]) -> Box<S::Row>,
+    ) {
         let mut rng = Seed::new(3).stream(Role::Observer, 0, 0);
-        let (shared, n) = (Shared::new(family.clone()), family.n_columns());
+        let (shared, n) = (SharedPrior::new(family.clone()), family.n_columns());
         let far = |ix: usize| if ix % 50 == 7 { 1e4 } else { 1.0 };
         let rows: Vec<Vec<f64>> = (0..300).map(|ix| (0..n).map(|_| far(ix) * rng.normal()).collect()).collect();
         let mut component = FullComponent::<S>::empty(&shared);

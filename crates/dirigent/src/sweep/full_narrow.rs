@@ -1,13 +1,15 @@
-//! The fast scorer of Gaussians with full covariances and few columns: whitened distances, a row at a time.
+//! The fast scorer of Gaussians with full covariances and few columns: whitened distances, a row at
+//! a time.
 //!
-//! As in [`super::gaussian_narrow`], a few columns cost nothing beside the draw, so each row is scored against the current table and nothing is
-//! ever stale. The number of columns is part of the type; columns beyond those of the data are zeros.
+//! As in [`super::gaussian_narrow`], a few columns cost nothing beside the draw, so each row is
+//! scored against the current table and nothing is ever stale. The number of columns is part of the
+//! type; columns beyond those of the data are zeros.
 
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
 use super::component_halves::{ComponentHalves, LocalComponent};
-use super::full_component::{FullComponent, Shared};
+use super::full_component::{FullComponent, SharedPrior};
 use super::full_panel::{Panel, SplitRow};
 use super::full_shape::Narrow;
 use super::kernel::{Arithmetic, LANES, lanes, log_one_plus};
@@ -21,7 +23,7 @@ const REFINE_ABOVE: f64 = 0.001;
 
 /// Scores rows of at most `D` columns against Gaussians with full covariances.
 pub(crate) struct FullNarrowScorer<const D: usize> {
-    shared: Shared,
+    shared: SharedPrior,
     empty: FullComponent<Narrow<D>>,
     components: Vec<FullComponent<Narrow<D>>>,
     counts: Vec<i64>,
@@ -50,7 +52,8 @@ impl<const D: usize> WeighedPanel<D> {
     }
 }
 
-/// A log-weight in single precision. What overflows has no weight: were all to overflow, doubles would be asked.
+/// A log-weight in single precision. What overflows has no weight: were all to overflow, doubles
+/// would be asked.
 #[inline(always)]
 pub(super) fn weigh<A: Arithmetic>(square: f32, constant: f32, exponent: f32) -> f32 {
     let score = A::mul_add(-exponent, log_one_plus::<A>(square), constant);
@@ -60,7 +63,7 @@ pub(super) fn weigh<A: Arithmetic>(square: f32, constant: f32, exponent: f32) ->
 impl<const D: usize> FullNarrowScorer<D> {
     pub(crate) fn new(family: GaussianFull) -> Self {
         assert!(family.n_columns() <= D, "{} columns for {D}", family.n_columns());
-        let shared = Shared::new(family);
+        let shared = SharedPrior::new(family);
         Self {
             empty: FullComponent::empty(&shared),
             components: Vec::new(),

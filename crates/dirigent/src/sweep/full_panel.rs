@@ -1,12 +1,15 @@
-//! A vector of components with a full covariance and few columns, as rows are scored against them: ‖W(x−m)‖² in single precision.
+//! A vector of components with a full covariance and few columns, as rows are scored against them:
+//! ‖W(x−m)‖² in single precision.
 //!
-//! Rows and means are each held as the sum of two singles. Near ones so differ by exactly what they differ by, however far from the offset both
-//! are: a narrow component far out is scored as well as any.
+//! Rows and means are each held as the sum of two singles. Near ones so differ by exactly what they
+//! differ by, however far from the offset both are: a narrow component far out is scored as well as
+//! any.
 #![allow(clippy::needless_range_loop)] // indices are those of the formulas
 
 use super::kernel::{Arithmetic, LANES, lanes};
 
-/// Does something for the rows 0 .. `D` of a triangle, at most eight. Written out: within a loop over rows of rising lengths no row would be unrolled.
+/// Does something for the rows 0 .. `D` of a triangle, at most eight. Written out: within a loop
+/// over rows of rising lengths no row would be unrolled.
 macro_rules! for_rows {
     ($n:expr, $i:ident => $code:expr) => {
         for_rows!(@ $n, $i, $code, 0, 1, 2, 3, 4, 5, 6, 7)

@@ -7,7 +7,7 @@ use super::full_panel::for_rows;
 use crate::cholesky;
 
 /// The mean and the W of a component, in a form that suits the number of columns.
-pub(super) trait Shape: Send + Clone {
+pub(super) trait FullShape: Send + Clone {
     /// A row after offset and scale.
     type Row: ?Sized;
 
@@ -20,7 +20,8 @@ pub(super) trait Shape: Send + Clone {
     /// ‖W(x−m)‖².
     fn square(&self, row: &Self::Row, scratch: &RefCell<Vec<f64>>) -> f64;
 
-    /// Changes Ψ by sign · weight · (x−m)(x−m)ᵀ, then m by `step` · (x−m); the ratio of the determinants is returned.
+    /// Changes Ψ by sign · weight · (x−m)(x−m)ᵀ, then m by `step` · (x−m); the ratio of the
+    /// determinants is returned.
     fn change(&mut self, row: &Self::Row, sign: f64, weight: f64, step: f64) -> f64;
 }
 
@@ -54,7 +55,7 @@ impl<const D: usize> Narrow<D> {
     }
 }
 
-impl<const D: usize> Shape for Narrow<D> {
+impl<const D: usize> FullShape for Narrow<D> {
     type Row = [f64; D];
 
     fn of(mean: &[f64], whitening: &[f64]) -> Self {
@@ -119,7 +120,7 @@ pub(super) struct Wide {
     room: Vec<f64>,
 }
 
-impl Shape for Wide {
+impl FullShape for Wide {
     type Row = [f64];
 
     fn of(mean: &[f64], whitening: &[f64]) -> Self {

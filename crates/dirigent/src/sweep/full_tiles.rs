@@ -1,7 +1,9 @@
-//! Components with a full covariance and many columns, as a vector of rows is scored against them: ‖W(x−m)‖² by a product with the triangle W.
+//! Components with a full covariance and many columns, as a vector of rows is scored against them:
+//! ‖W(x−m)‖² by a product with the triangle W.
 //!
-//! Rows and means are each held as the sum of two singles, so that a narrow component far from the offset is scored as well as any. W is in tiles of
-//! [`TILE`] rows, each as long as its last row: the product does hardly more than half of what a square would need.
+//! Rows and means are each held as the sum of two singles, so that a narrow component far from the
+//! offset is scored as well as any. W is in tiles of [`TILE`] rows, each as long as its last row:
+//! the product does hardly more than half of what a square would need.
 
 use super::full_panel::split_number;
 use super::kernel::{Arithmetic, LANES, lanes};
@@ -49,7 +51,7 @@ impl Tiles {
         (0..self.n_columns).step_by(TILE).map(|first| (first + TILE).min(self.n_columns)).sum()
     }
 
-    /// Makes room for so many components.
+    /// Makes room for this many components.
     pub(super) fn resize(&mut self, n_components: usize) {
         self.columns.resize(n_components * self.length(), [0.0; TILE]);
         self.means.resize(n_components * self.n_columns, (0.0, 0.0));

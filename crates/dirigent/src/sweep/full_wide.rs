@@ -1,13 +1,15 @@
-//! The fast scorer of Gaussians with full covariances and many columns: a vector of rows times one triangle after another.
+//! The fast scorer of Gaussians with full covariances and many columns: a vector of rows times one
+//! triangle after another.
 //!
-//! A batch is one vector of rows. The triangles are read once a batch, at a speed that any cache has, and few components change within it: each of those
-//! costs a triangle in double precision for every row that is left.
+//! A batch is one vector of rows. The triangles are read once a batch, at a speed that any cache
+//! has, and few components change within it: each of those costs a triangle in double precision for
+//! every row that is left.
 
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
 use super::component_halves::{ComponentHalves, LocalComponent};
-use super::full_component::{FullComponent, Shared};
+use super::full_component::{FullComponent, SharedPrior};
 use super::full_narrow::weigh;
 use super::full_shape::Wide;
 use super::full_tiles::{RowVector, Tiles};
@@ -28,7 +30,7 @@ const MUCH_LEFT: f64 = 0.1;
 
 /// Scores rows against Gaussians with full covariances.
 pub(crate) struct FullWideScorer {
-    shared: Shared,
+    shared: SharedPrior,
     n_columns: usize,
     empty: FullComponent<Wide>,
     /// The diagonal of the prior's W, where the rest of it is zeros.
@@ -53,7 +55,7 @@ pub(crate) struct FullWideScorer {
 impl FullWideScorer {
     pub(crate) fn new(family: GaussianFull) -> Self {
         let (n_columns, is_diagonal) = (family.n_columns(), family.has_diagonal_prior());
-        let shared = Shared::new(family);
+        let shared = SharedPrior::new(family);
         let empty = FullComponent::<Wide>::empty(&shared);
         let roots = || (0..n_columns).map(|i| empty.shape.whitening[diagonal(i)]).collect();
         Self {
@@ -118,8 +120,9 @@ impl FullWideScorer {
         self.tiles.resize(n_slots);
     }
 
-    /// The log-weight of a row's own slot without it, from its square in single precision, unless another could come near it: where every other
-    /// has less than e⁻¹⁵ of its weight, its last digits decide nothing.
+    /// The log-weight of a row's own slot without it, from its square in single precision, unless
+    /// another could come near it: where every other has less than e⁻¹⁵ of its weight, its last
+    /// digits decide nothing.
     #[inline(always)]
     fn clear_log_weight(&self, in_batch: usize, own: u32, square: f32, scores: &[[f32; LANES]]) -> Option<f64> {
         let count = *self.counts.get(own as usize)?;

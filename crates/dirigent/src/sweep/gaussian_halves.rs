@@ -1,4 +1,5 @@
-//! The halves of spherical Gaussians, for few columns and many: two distances a row, in double precision.
+//! The halves of spherical Gaussians, for few columns and many: two distances a row, in double
+//! precision.
 
 use super::log_base::LogBases;
 use crate::halves::Half;
@@ -14,7 +15,7 @@ pub(super) struct GaussianHalves {
 
 /// What the halves share with their components.
 #[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
+pub(super) struct SharedNoise<'a> {
     pub(super) prior_rows: f64,
     /// 1/2σ².
     pub(super) half_precision: f64,
@@ -44,11 +45,12 @@ impl GaussianHalves {
         self.counts[slot]
     }
 
-    /// Log-weights of both halves for a row, which is taken out of one; without ln n for an empty half.
+    /// Log-weights of both halves for a row, which is taken out of one; without ln n for an empty
+    /// half.
     #[inline(always)]
     pub(super) fn log_weights(
         &self,
-        shared: Shared<'_>,
+        shared: SharedNoise<'_>,
         row: &[f64],
         slot: usize,
         taken_out: Option<Half>,
@@ -74,7 +76,7 @@ impl GaussianHalves {
 
 /// ln n − D/2 ln((κ+1)/κ) − κ/2σ²(κ+1) ‖x − μ‖², of a half less `is_out` times the row.
 #[inline(always)]
-pub(super) fn log_weight(shared: Shared<'_>, row: &[f64], sums: &[f64], count: i64, is_out: f64) -> f64 {
+pub(super) fn log_weight(shared: SharedNoise<'_>, row: &[f64], sums: &[f64], count: i64, is_out: f64) -> f64 {
     let count = count - is_out as i64;
     let rows = shared.prior_rows + count as f64;
     let inverse = 1.0 / rows;

@@ -1,16 +1,17 @@
 //! The fast scorer of spherical Gaussians with few columns: distances, a row at a time.
 //!
-//! With κ = κ₀ + n and mean μ = (κ₀m₀ + Σx)/κ (all about the offset), log w = [ln n − D/2 ln((κ+1)/κ)] − κ/2σ²(κ+1) ‖x − μ‖². A few
-//! columns cost nothing beside the draw, so each row is scored against the current table and nothing is ever stale.
+//! With κ = κ₀ + n and mean μ = (κ₀m₀ + Σx)/κ (all about the offset), log w = [ln n − D/2
+//! ln((κ+1)/κ)] − κ/2σ²(κ+1) ‖x − μ‖². A few columns cost nothing beside the draw, so each row is
+//! scored against the current table and nothing is ever stale.
 //!
-//! The number of columns is part of the type, so that loops over them unroll; columns beyond those of the data are zeros
-//! and add nothing to any distance.
+//! The number of columns is part of the type, so that loops over them unroll; columns beyond those
+//! of the data are zeros and add nothing to any distance.
 
 use std::f64::consts::PI;
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
-use super::gaussian_halves::{GaussianHalves, Shared};
+use super::gaussian_halves::{GaussianHalves, SharedNoise};
 use super::gaussian_unit::Unit;
 use super::kernel::{Arithmetic, LANES, lanes};
 use super::log_base::LogBases;
@@ -34,7 +35,7 @@ pub(crate) struct GaussianNarrowScorer<const D: usize> {
     counts: Vec<i64>,
     /// κ₀m₀ + Σx of each slot.
     sums: Vec<[f64; D]>,
-    table: Vec<Panel<D>>,
+    table: Vec<DistancePanel<D>>,
     /// The current row about the offset.
     row: [f64; D],
     halves: GaussianHalves,
@@ -43,7 +44,7 @@ pub(crate) struct GaussianNarrowScorer<const D: usize> {
 /// What a vector of slots is scored by, in single precision and in units of about σ.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Panel<const D: usize> {
+struct DistancePanel<const D: usize> {
     /// Column after column.
     means: [[f32; LANES]; D],
     /// ln n − D/2 ln((κ+1)/κ), −∞ for a free slot.
@@ -52,7 +53,7 @@ struct Panel<const D: usize> {
     scales: [f32; LANES],
 }
 
-impl<const D: usize> Panel<D> {
+impl<const D: usize> DistancePanel<D> {
     // a scale of 0 would make no number of an infinite distance
     const FREE: Self = Self { means: [[0.0; LANES]; D], constants: [f32::NEG_INFINITY; LANES], scales: [1.0; LANES] };
 
@@ -99,7 +100,8 @@ impl<const D: usize> GaussianNarrowScorer<D> {
         }
     }
 
-    /// The log-weight of a component of `count` rows whose sums are the slot's less `taken_out` times the row.
+    /// The log-weight of a component of `count` rows whose sums are the slot's less `taken_out`
+    /// times the row.
     #[inline(always)]
     fn log_weight_of(&self, slot: usize, count: i64, taken_out: f64) -> f64 {
         if count == 0 {
@@ -156,7 +158,7 @@ impl<const D: usize> GaussianNarrowScorer<D> {
         let n_slots = n_vectors * LANES;
         self.counts.resize(n_slots, 0);
         self.sums.resize(n_slots, self.prior_sum());
-        self.table.resize(n_vectors, Panel::FREE);
+        self.table.resize(n_vectors, DistancePanel::FREE);
     }
 
     #[inline(always)]
@@ -250,8 +252,11 @@ impl<const D: usize> Scorer for GaussianNarrowScorer<D> {
 
     #[inline(always)]
     fn log_half_weights(&self, _in_batch: usize, slot: usize, taken_out: Option<Half>) -> [f64; 2] {
-        let shared =
-            Shared { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases };
+        let shared = SharedNoise {
+            prior_rows: self.prior_rows,
+            half_precision: self.half_precision,
+            log_bases: &self.log_bases,
+        };
         self.halves.log_weights(shared, &self.row, slot, taken_out)
     }
 

@@ -1,13 +1,16 @@
 //! The unit in which spherical Gaussians are rounded to single precision: a power of two near σ.
 //!
-//! Squares of singles overflow beyond 10¹⁹ and vanish below 10⁻²³: charges in coulombs, or distances in metres between galaxies. In units of σ they do neither, and a power of two leaves every
-//! digit as it is.
+//! Squares of singles overflow beyond 10¹⁹ and vanish below 10⁻²³: charges in coulombs, or
+//! distances in metres between galaxies. In units of σ they do neither, and a power of two leaves
+//! every digit as it is.
 
 use crate::family::GaussianFixed;
 
-/// Longer lengths are rounded to this one, 2¹⁰⁰: their squares overflow, and differences of two of them are still numbers.
+/// Longer lengths are rounded to this one, 2¹⁰⁰: their squares overflow, and differences of two of
+/// them are still numbers.
 const LONGEST: f64 = (1u128 << 100) as f64;
-/// ‖x‖²/2σ² from which on products in single precision are off by more nats than components are apart: 2³⁰.
+/// ‖x‖²/2σ² from which on products in single precision are off by more nats than components are
+/// apart: 2³⁰.
 const FAR: f64 = (1u64 << 30) as f64;
 /// The exponent of a double, with some room for squares.
 const GREATEST_EXPONENT: i32 = 500;
@@ -51,7 +54,8 @@ impl Unit {
         (x / self.inverse / self.inverse) as f32
     }
 
-    /// Whether a row of this ‖x‖² about the offset is too far for products: even those in double precision cancel there, and distances are taken instead.
+    /// Whether a row of this ‖x‖² about the offset is too far for products: even those in double
+    /// precision cancel there, and distances are taken instead.
     #[inline(always)]
     pub(super) fn is_far(self, square: f64) -> bool {
         self.half_precision * square > FAR

@@ -1,17 +1,20 @@
-//! The fast scorer of spherical Gaussians with many columns: a matrix product with the weights folded in.
+//! The fast scorer of spherical Gaussians with many columns: a matrix product with the weights
+//! folded in.
 //!
-//! With κ = κ₀ + n and t = κ₀m₀ + Σx (all about the offset), and −‖x‖²/2σ² left out because it is the same for all components,
+//! With κ = κ₀ + n and t = κ₀m₀ + Σx (all about the offset), and −‖x‖²/2σ² left out because it is
+//! the same for all components,
 //!
 //! log w = [ln n − D/2 ln((κ+1)/κ) − s‖t‖²/κ] + s(2 x·t + ‖x‖²), s = 1/2σ²(κ+1):
 //!
-//! a constant and a scale for each slot, and a product with the scaled sums. The table of these is in single precision; t, ‖t‖² and
-//! everything that changes within a batch are in double precision. A row that is very far from the offset is weighed by distances, in double precision.
+//! a constant and a scale for each slot, and a product with the scaled sums. The table of these is
+//! in single precision; t, ‖t‖² and everything that changes within a batch are in double precision.
+//! A row that is very far from the offset is weighed by distances, in double precision.
 
 use std::f64::consts::PI;
 use std::ops::Range;
 
 use super::batch::{Scorer, mask};
-use super::gaussian_halves::{self, GaussianHalves, Shared};
+use super::gaussian_halves::{self, GaussianHalves, SharedNoise};
 use super::gaussian_unit::Unit;
 use super::kernel::{Arithmetic, LANES};
 use super::log_base::LogBases;
@@ -24,7 +27,8 @@ use crate::stats::Stats;
 
 /// Rows of a batch: their tiles and scores stay in the second-level cache.
 const BATCH: usize = 8 * TILE;
-/// Weights with a larger share are recomputed in double precision; the more columns, the coarser single precision is.
+/// Weights with a larger share are recomputed in double precision; the more columns, the coarser
+/// single precision is.
 const REFINE_ABOVE: f64 = 0.02;
 const REFINE_ABOVE_MANY_COLUMNS: f64 = 0.001;
 
@@ -42,14 +46,14 @@ pub(crate) struct GaussianWideScorer {
     /// Constant and scale of an empty component.
     weigh_empty: (f64, f64),
     log_bases: LogBases,
-    slots: Slots,
+    slots: GaussianSlots,
     halves: GaussianHalves,
-    batch: Batch,
+    batch: RowBatch,
 }
 
 /// The components, slot by slot.
 #[derive(Default)]
-struct Slots {
+struct GaussianSlots {
     counts: Vec<i64>,
     /// t, `n_columns` numbers a slot.
     sums: Vec<f64>,
@@ -57,7 +61,8 @@ struct Slots {
     squares: Vec<f64>,
     constants: Vec<f64>,
     scales: Vec<f64>,
-    /// 2st in single precision, in units of about σ: panels of [`LANES`] slots, column after column.
+    /// 2st in single precision, in units of about σ: panels of [`LANES`] slots, column after
+    /// column.
     table: Vec<[f32; LANES]>,
     /// Constants in single precision, −∞ for a free slot.
     table_constants: Vec<[f32; LANES]>,
@@ -67,7 +72,7 @@ struct Slots {
     is_stale: Vec<bool>,
 }
 
-impl Slots {
+impl GaussianSlots {
     /// No slots, but room for as many as there were.
     fn clear(&mut self) {
         let Self { counts, sums, squares, constants, scales, table, table_constants, table_scales, stale, is_stale } =
@@ -82,7 +87,7 @@ impl Slots {
 
 /// The rows of the current batch, about the offset.
 #[derive(Default)]
-struct Batch {
+struct RowBatch {
     rows: Vec<f64>,
     squares: Vec<f64>,
     /// Whether a row is too far for products.
@@ -105,9 +110,9 @@ impl GaussianWideScorer {
             prior_sum,
             weigh_empty: (0.0, 0.0),
             log_bases: LogBases::new(&family),
-            slots: Slots::default(),
+            slots: GaussianSlots::default(),
             halves: GaussianHalves::default(),
-            batch: Batch::default(),
+            batch: RowBatch::default(),
             family,
         };
         scorer.weigh_empty = scorer.weigh(0, scorer.prior_square);
@@ -198,7 +203,8 @@ impl GaussianWideScorer {
         }
     }
 
-    /// Copies the rows of a batch about the offset, in double precision and in tiles of single precision.
+    /// Copies the rows of a batch about the offset, in double precision and in tiles of single
+    /// precision.
     #[inline(always)]
     fn gather(&mut self, shard: &Shard, rows: Range<usize>) {
         let n_columns = self.n_columns;
@@ -246,14 +252,15 @@ impl GaussianWideScorer {
         }
     }
 
-    /// ln n − D/2 ln((κ+1)/κ) − κ/2σ²(κ+1) ‖x − μ‖² of a component of these sums, less `taken_out` times the row. Nothing is left out.
+    /// ln n − D/2 ln((κ+1)/κ) − κ/2σ²(κ+1) ‖x − μ‖² of a component of these sums, less `taken_out`
+    /// times the row. Nothing is left out.
     #[cold]
     fn log_weight_by_distance(&self, in_batch: usize, sums: &[f64], count: i64, taken_out: f64) -> f64 {
         gaussian_halves::log_weight(self.shared(), self.row(in_batch), sums, count, taken_out)
     }
 
-    fn shared(&self) -> Shared<'_> {
-        Shared { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases }
+    fn shared(&self) -> SharedNoise<'_> {
+        SharedNoise { prior_rows: self.prior_rows, half_precision: self.half_precision, log_bases: &self.log_bases }
     }
 
     #[inline(always)]

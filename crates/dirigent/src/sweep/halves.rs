@@ -1,23 +1,24 @@
 //! Halves in the sweep: once a row has its component, it is put into one of the component's halves.
 //!
-//! In the first sweep of a generation by its cut, because the others' halves are not yet known; from then on with probability ∝
-//! (n_half + α/2) · predictive_half, the row taken out, the other workers' halves included.
+//! In the first sweep of a generation by its cut, because the others' halves are not yet known;
+//! from then on with probability ∝ (n_half + α/2) · predictive_half, the row taken out, the other
+//! workers' halves included.
 
 use super::batch::Scorer;
 use super::overlaps::Overlaps;
 use crate::family::Family;
-use crate::halves::{Cut, Half};
+use crate::halves::{Half, HalfCut};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::Stats;
 
-/// What a sampler is told of the halves of a slot.
+/// What a sampler knows of the halves of a slot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LocalHalves {
     /// There are none.
     None,
     /// Rows are cut.
-    Fresh(Cut),
+    Fresh(HalfCut),
     /// Everything that is known of both, this shard's rows included.
     Known([Stats; 2]),
 }
@@ -26,7 +27,7 @@ pub enum LocalHalves {
 #[derive(Debug, Clone)]
 enum Rule {
     None,
-    Cut(Cut),
+    Cut(HalfCut),
     Draw,
 }
 
@@ -79,14 +80,14 @@ impl RowHalves {
     pub(super) fn place<S: Scorer>(
         &mut self,
         scorer: &mut S,
-        place: Place<'_>,
+        place: RowPlace<'_>,
         own: u32,
         slot: u32,
         half_alpha: f64,
         overlaps: &mut Overlaps,
         rng: &mut Stream,
     ) {
-        let Place { row_ix, in_batch, row } = place;
+        let RowPlace { row_ix, in_batch, row } = place;
         let (own, slot, before) = (own as usize, slot as usize, self.labels[row_ix]);
         let leaves = own != slot;
         if leaves
@@ -120,20 +121,21 @@ impl RowHalves {
 
 /// A row and where it is.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct RowPlace<'a> {
     pub(super) row_ix: usize,
     pub(super) in_batch: usize,
     pub(super) row: Row<'a>,
 }
 
 /// The side of the cut, by a coin where the family has none.
-pub(super) fn side<F: Family>(family: &F, row: Row<'_>, cut: &Cut, rng: &mut Stream) -> Half {
+pub(super) fn side<F: Family + ?Sized>(family: &F, row: Row<'_>, cut: &HalfCut, rng: &mut Stream) -> Half {
     family.side(row, cut).unwrap_or_else(|| if rng.uniform() < 0.5 { Half::Left } else { Half::Right })
 }
 
 #[inline(always)]
 pub(super) fn draw_half(odds: f64, rng: &mut Stream) -> Half {
-    // so much smaller than the smallest number, or so much larger than the largest: both are certain
+    // so much smaller than the smallest number, or so much larger than the largest: both are
+    // certain
     if rng.uniform() * (1.0 + odds) < 1.0 { Half::Left } else { Half::Right }
 }
 

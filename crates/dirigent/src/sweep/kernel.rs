@@ -1,8 +1,9 @@
 //! Which instructions the sweep uses: one of the two modules that may use `unsafe`.
 //!
-//! The hot code is plain Rust over arrays of [`LANES`] numbers, written once and compiled once per instruction set: a
-//! [`Task`] is inlined into a function that has the instruction set switched on. The only `unsafe` is the call of such a function
-//! after the processor was asked. Kernels differ in nothing but whether a multiply-add is rounded once or twice.
+//! The hot code is plain Rust over arrays of [`LANES`] numbers, written once and compiled once per
+//! instruction set: a [`Task`] is inlined into a function that has the instruction set switched on.
+//! The only `unsafe` is the call of such a function after the processor was asked. Kernels differ
+//! in nothing but whether a multiply-add is rounded once or twice.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, InputError, Result};
 
-/// The width of the arrays the hot code works on: one AVX-512 register, two of AVX2, four of SSE2 or NEON.
+/// The width of the arrays the hot code works on: one AVX-512 register, two of AVX2, four of SSE2
+/// or NEON.
 pub(crate) const LANES: usize = 16;
 
 /// The instruction sets there is code for.
@@ -142,7 +144,8 @@ impl Arithmetic for Fused {
     }
 }
 
-/// Work to be compiled for every instruction set. `run` must be `#[inline(always)]`, and so must all it calls that is hot.
+/// Work to be compiled for every instruction set. `run` must be `#[inline(always)]`, and so must
+/// all it calls that is hot.
 pub(crate) trait Task {
     type Output;
     fn run<A: Arithmetic>(self) -> Self::Output;
@@ -177,7 +180,8 @@ fn run_avx512<T: Task>(task: T) -> T::Output {
     task.run::<Fused>()
 }
 
-/// `[f(0), f(1), …]`. The standard library's `from_fn` is not always inlined, and then it runs without the kernel's instructions.
+/// `[f(0), f(1), …]`. The standard library's `from_fn` is not always inlined, and then it runs
+/// without the kernel's instructions.
 #[inline(always)]
 pub(crate) fn lanes<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
     let mut result = [T::default(); LANES];
@@ -187,11 +191,13 @@ pub(crate) fn lanes<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
     result
 }
 
-/// exp(x), exactly 0 below −87.7 and at most exp(88) above; the relative error is below 3e-7 + 1e-7 |x|.
+/// exp(x), exactly 0 below −87.7 and at most exp(88) above; the relative error is below 3e-7 + 1e-7
+/// |x|.
 #[inline(always)]
 pub(crate) fn exp<A: Arithmetic>(x: f32) -> f32 {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
-    // adding it leaves in the low bits the nearest whole number, and on top of it the bias of an exponent
+    // adding it leaves in the low bits the nearest whole number, and on top of it the bias of an
+    // exponent
     const ROUND: f32 = 12_582_912.0 + 127.0;
     // −127 ln 2: the exponent's bits become 0 there, and the power is exactly 0
     const LOWEST: f32 = -88.029_69;
@@ -221,7 +227,8 @@ pub(crate) fn log(x: f64) -> f64 {
     exponent * std::f64::consts::LN_2 + 2.0 * s * series
 }
 
-/// The same in short chains of dependent operations, for one logarithm that is waited for; many at once are faster with [`log`].
+/// The same in short chains of dependent operations, for one logarithm that is waited for; many at
+/// once are faster with [`log`].
 #[inline(always)]
 pub(crate) fn quick_log(x: f64) -> f64 {
     let (exponent, s) = reduce(x);
@@ -281,7 +288,8 @@ pub(crate) fn log1p_below_one<A: Arithmetic>(x: f32) -> f32 {
     log_near_one::<A>(u, if high { std::f32::consts::LN_2 } else { 0.0 })
 }
 
-/// ln(1 + x) for x ≥ 0; the relative error is below 6e-7, however small x is. Infinity counts as 2¹²⁸.
+/// ln(1 + x) for x ≥ 0; the relative error is below 6e-7, however small x is. Infinity counts as
+/// 2¹²⁸.
 #[inline(always)]
 pub(crate) fn log_one_plus<A: Arithmetic>(x: f32) -> f32 {
     let sum = 1.0 + x;

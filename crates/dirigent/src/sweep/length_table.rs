@@ -1,7 +1,7 @@
 //! What a document's length decides, tabulated: ln Γ(z+L) − ln Γ(z) as a polynomial in 1/z.
 //!
-//! Σ_{j<L} ln(z+j) = L ln z + Σ_p (−1)^{p+1} S_p / (p z^p) with the power sums S_p = Σ_{j<L} j^p: one logarithm a component, kept until the
-//! component changes, and no division.
+//! Σ_{j<L} ln(z+j) = L ln z + Σ_p (−1)^{p+1} S_p / (p z^p) with the power sums S_p = Σ_{j<L} j^p:
+//! one logarithm a component, kept until the component changes, and no division.
 
 use super::kernel::log;
 use crate::special::log_gamma;
@@ -44,7 +44,8 @@ impl LengthTable {
         }
     }
 
-    /// The coefficients of 1/z, 1/z², …, if the polynomial serves for all z from `smallest_z` on. The length was prepared.
+    /// The coefficients of 1/z, 1/z², …, if the polynomial serves for all z from `smallest_z` on.
+    /// The length was prepared.
     #[inline(always)]
     pub(super) fn polynomial(&self, length: usize, smallest_z: f64) -> Option<[f64; TERMS]> {
         let coefficients = self.coefficients.get(length)?;

@@ -1,4 +1,5 @@
-//! ln n − D/2 ln((κ+1)/κ): the part of a spherical Gaussian's log-weight that only its count decides, tabulated.
+//! ln n − D/2 ln((κ+1)/κ): the part of a spherical Gaussian's log-weight that only its count
+//! decides, tabulated.
 
 use crate::family::{Conjugate, GaussianFixed};
 

@@ -1,8 +1,10 @@
 //! The fast scorer of documents.
 //!
-//! log w = ln n + Σ_w Σ_{j<c_w} ln(γ + n_w + j) − [ln Γ(z+L) − ln Γ(z)], z = Vγ + all words of the component, L the document's length.
-//! What the words weigh is a running product ([`WordProducts`]) or, for long documents over few words, a sum of logarithms that are kept ([`word_logs`]).
-//! Counts are whole numbers, so nothing drifts. A document is scored against the current table, so nothing is ever stale (a batch is one row).
+//! log w = ln n + Σ_w Σ_{j<c_w} ln(γ + n_w + j) − [ln Γ(z+L) − ln Γ(z)], z = Vγ + all words of the
+//! component, L the document's length. What the words weigh is a running product ([`WordProducts`])
+//! or, for long documents over few words, a sum of logarithms that are kept ([`word_logs`]). Counts
+//! are whole numbers, so nothing drifts. A document is scored against the current table, so nothing
+//! is ever stale (a batch is one row).
 
 use std::ops::Range;
 
@@ -28,7 +30,7 @@ const HOPELESS: f64 = 150.0;
 pub(crate) struct MultinomialScorer {
     family: Multinomial,
     lengths: LengthTable,
-    slots: Slots,
+    slots: WordSlots,
     halves: MultinomialHalves,
     document: Document,
     products: WordProducts,
@@ -38,13 +40,14 @@ pub(crate) struct MultinomialScorer {
     reference: f64,
     /// How many words of it have only a bound in a slot.
     n_bounds: Vec<[f64; WIDTH]>,
-    /// Its own slot, and its log-weight there with the document taken out, not relative to anything; while nothing has changed.
+    /// Its own slot, and its log-weight there with the document taken out, not relative to
+    /// anything; while nothing has changed.
     own: Option<(usize, f64)>,
 }
 
 /// The components.
 #[derive(Default)]
-struct Slots {
+struct WordSlots {
     counts: Vec<i64>,
     /// No slot from here on has had a document.
     n_used: usize,
@@ -63,7 +66,7 @@ impl MultinomialScorer {
     pub(crate) fn new(family: Multinomial) -> Self {
         Self {
             lengths: LengthTable::new(family.total_smoothing()),
-            slots: Slots::default(),
+            slots: WordSlots::default(),
             halves: MultinomialHalves::default(),
             document: Document::new(family.smoothing),
             products: WordProducts::default(),
@@ -107,7 +110,8 @@ impl MultinomialScorer {
         self.reference = if largest > f64::NEG_INFINITY { largest } else { 0.0 };
     }
 
-    /// The same by logarithms that are kept. Where there are bounds among them, slots that these leave a chance are weighed exactly.
+    /// The same by logarithms that are kept. Where there are bounds among them, slots that these
+    /// leave a chance are weighed exactly.
     #[inline(always)]
     fn sum_logs(&mut self, own: u32) {
         let n_vectors = self.slots.n_used.div_ceil(WIDTH);
@@ -195,7 +199,7 @@ impl MultinomialScorer {
 
 /// The smallest z of a component that is not empty.
 #[inline(always)]
-fn smallest_total(slots: &Slots) -> f64 {
+fn smallest_total(slots: &WordSlots) -> f64 {
     let mut smallest = [f64::INFINITY; LANES];
     for (&totals, &log_counts) in slots.totals.iter().zip(&slots.log_counts) {
         smallest = lanes(|lane| {
@@ -241,7 +245,7 @@ impl Scorer for MultinomialScorer {
 
     fn load(&mut self, components: &[Stats]) {
         let (n_words, n_vectors) = (self.family.n_words, components.len().max(1).div_ceil(LANES));
-        self.slots = Slots { words: Words::new(self.family.smoothing, n_words, n_vectors), ..Slots::default() };
+        self.slots = WordSlots { words: Words::new(self.family.smoothing, n_words, n_vectors), ..WordSlots::default() };
         self.resize(n_vectors);
         let (mut n_documents, mut n_tokens) = (0, 0);
         for (slot, stats) in components.iter().enumerate() {

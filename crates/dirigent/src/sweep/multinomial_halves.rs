@@ -1,4 +1,5 @@
-//! The halves of multinomial components: a table of words like that of the components, with both halves of a slot beside one another.
+//! The halves of multinomial components: a table of words like that of the components, with both
+//! halves of a slot beside one another.
 
 use super::document::Document;
 use super::kernel::LANES;
@@ -42,7 +43,8 @@ impl MultinomialHalves {
         self.counts[slot]
     }
 
-    /// Log-weights of both halves for a document, which is taken out of one; without ln n for an empty half.
+    /// Log-weights of both halves for a document, which is taken out of one; without ln n for an
+    /// empty half.
     #[inline(always)]
     pub(super) fn log_weights(
         &self,

@@ -1,7 +1,9 @@
 //! Label entropy: how far the components of a sweep overlap.
 //!
-//! Two components that overlap have very many labellings, and their union has one, so a single labelling says too little for keeping them apart. The correction
-//! for a pair is L(A, B) = Σ log q over the rows of either, q the conditional probability of the row's own side among the two. The sweep has both scores at hand.
+//! Two components that overlap have very many labellings, and their union has one, so a single
+//! labelling says too little for keeping them apart. The correction for a pair is L(A, B) = Σ log q
+//! over the rows of either, q the conditional probability of the row's own side among the two. The
+//! sweep has both scores at hand.
 //!
 //! −log q is log(1 + odds), so a sum over rows is the logarithm of a product. The sweep multiplies,
 //! a vector of slots at a time, and takes no logarithm.
@@ -17,9 +19,9 @@ use super::kernel::{Arithmetic, LANES, lanes};
 /// Slots below this share of a row's own component are not counted, unless others of their vector
 /// are.
 pub(crate) const NEGLIGIBLE: f32 = 1e-3;
-/// One of so many rows that surely stay is counted.
+/// One of this many rows that surely stay is counted.
 pub(crate) const SAMPLED: u32 = 8;
-/// Rows whose other components weigh no more than this, by the bound that tells that they stay, are
+/// Rows whose other components weigh no more than this, by the bound that shows that they stay, are
 /// taken as certain: their −log q is below a hundredth.
 const CERTAIN: f64 = 0.02;
 /// Rows whose other components may weigh more than this, by the same bound, are all counted.
@@ -30,8 +32,8 @@ const LARGEST_ODDS: f32 = 16_384.0;
 /// Rows that are counted before exponents are taken out of the factors. Each brings two factors of
 /// at most 1 + [`LARGEST_ODDS`]: 2¹¹³ in all.
 const MOST_ROWS: u32 = 4;
-/// Up to so many vectors of slots each slot has products with all of them; otherwise with those in
-/// which it has neighbours.
+/// Up to this many vectors of slots each slot has products with all of them; otherwise with those
+/// in which it has neighbours.
 const FEW_VECTORS: usize = 8;
 
 /// Sums over the rows of the last sweep.
@@ -294,7 +296,8 @@ impl Overlaps {
         self.halves.get(slot).map_or(0.0, |product| -product.log())
     }
 
-    /// Σ log of the probability of each row's component among all: minus this is the entropy of the labels.
+    /// Σ log of the probability of each row's component among all: minus this is the entropy of the
+    /// labels.
     pub fn log_certainty(&self) -> f64 {
         -self.certainty.log()
     }

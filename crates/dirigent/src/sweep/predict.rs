@@ -1,7 +1,8 @@
 //! What the components say of a row: the most probable one, the probabilities of all, the density.
 //!
-//! Scores come in single precision. Those that can be the best, and those that make up most of the total, are computed again in double
-//! precision; products of counts are good enough as they are. So labels are those of double precision, and a log-density is within 1e-4.
+//! Scores come in single precision. Those that can be the best, and those that make up most of the
+//! total, are computed again in double precision; products of counts are good enough as they are.
+//! So labels are those of double precision, and a log-density is within 1e-4.
 
 use super::Assignment;
 use super::batch::Scorer;
@@ -18,12 +19,14 @@ pub struct Prediction {
     pub certainty: f32,
     /// The probability that the row belongs to a component not seen before.
     pub p_new: f64,
-    /// log p(x), the log posterior predictive density: all components and a new one, weighed by their sizes and α.
+    /// log p(x), the log posterior predictive density: all components and a new one, weighed by
+    /// their sizes and α.
     pub log_density: f64,
 }
 
 impl Prediction {
-    /// The same for a row that may belong to no cluster there is: certainty is then the probability of the label with that possibility counted.
+    /// The same for a row that may belong to no cluster there is: certainty is then the probability
+    /// of the label with that possibility counted.
     #[must_use]
     pub fn with_new(self) -> Self {
         let certainty = (f64::from(self.certainty) * (1.0 - self.p_new)) as f32;
@@ -47,7 +50,8 @@ impl NewComponent {
 
 /// Scores this close to the best are compared again in double precision.
 const NEAR: f32 = 0.01;
-/// The same as a share of the score: far from all components scores are large, and so is their rounding.
+/// The same as a share of the score: far from all components scores are large, and so is their
+/// rounding.
 const NEAR_SHARE: f32 = 1e-6;
 /// Weights down to e⁻⁹ of the largest are computed again in double precision.
 const REFINED: f32 = 9.0;
@@ -101,7 +105,8 @@ fn rate<A: Arithmetic, S: Scorer>(
             (label, best) = (slot, log_weight);
         }
     });
-    // small weights are relative to the largest score, which is the best log-weight but for its rounding
+    // small weights are relative to the largest score, which is the best log-weight but for its
+    // rounding
     let rounding = libm::exp(f64::from(largest) - best);
     let light = add_light::<A>(scores, largest, refined, shares.as_deref_mut(), rounding);
     let mut total = if light > 0.0 { light * rounding } else { 0.0 };
@@ -115,7 +120,8 @@ fn rate<A: Arithmetic, S: Scorer>(
     Rating { label, best, total }
 }
 
-/// The sum of exp(score − largest) over the scores below `refined`, in single precision but for sums of blocks.
+/// The sum of exp(score − largest) over the scores below `refined`, in single precision but for
+/// sums of blocks.
 #[inline(always)]
 fn add_light<A: Arithmetic>(
     scores: &[[f32; LANES]],
@@ -143,7 +149,8 @@ fn add_light<A: Arithmetic>(
     total
 }
 
-/// The slots with a score of at least `bound`, in order. Whole vectors are passed over: most have none.
+/// The slots with a score of at least `bound`, in order. Whole vectors are passed over: most have
+/// none.
 #[inline(always)]
 fn for_slots_above(bound: f32, scores: &[[f32; LANES]], mut see: impl FnMut(usize)) {
     for (vector, scores) in scores.iter().enumerate() {
@@ -212,7 +219,8 @@ pub(super) fn predict_row<A: Arithmetic, S: Scorer>(
     let log_total = log_add(rating.log_total(), log_weight_new);
     let p_new = share(log_weight_new, log_total);
     if let Some((probability_new, of_components)) = of_row {
-        // by their own sum, not by the total: that was added up in another order, and all must sum to 1
+        // by their own sum, not by the total: that was added up in another order, and all must sum
+        // to 1
         let sum: f64 = of_components.iter().sum();
         let scale = if sum > 0.0 { (1.0 - p_new) / sum } else { 0.0 };
         of_components.iter_mut().for_each(|share| *share *= scale);

@@ -1,5 +1,7 @@
 //! The slow twin: collapsed Gibbs as the paper writes it, in double precision, for any family.
 
+use std::sync::Arc;
+
 use super::halves::{LocalHalves, draw_half, side};
 use super::kernel::Separate;
 use super::overlaps::{Count, Overlaps};
@@ -14,8 +16,8 @@ use crate::stats::Stats;
 
 /// The reference sampler of a family.
 #[derive(Debug)]
-pub struct Reference<F> {
-    family: F,
+pub struct Reference<F: ?Sized> {
+    family: Arc<F>,
     shard: Shard,
     labels: Vec<u32>,
     components: Vec<Stats>,
@@ -28,13 +30,13 @@ pub struct Reference<F> {
     interrupt: Interrupt,
 }
 
-impl<F: Family> Reference<F> {
+impl<F: Family + ?Sized> Reference<F> {
     /// A sampler with all rows unassigned and no components.
-    pub fn new(family: F, shard: Shard) -> Self {
+    pub fn new(family: impl Into<Arc<F>>, shard: Shard) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
         let half_labels = vec![None; labels.len()];
         Self {
-            family,
+            family: family.into(),
             shard,
             labels,
             components: Vec::new(),
@@ -59,7 +61,7 @@ impl<F: Family> Reference<F> {
                 *stats = self.family.empty_stats();
             }
         }
-        conditional(&self.family, row, &self.components, alpha, log_weights);
+        conditional(&*self.family, row, &self.components, alpha, log_weights);
         let mut choice = rng.categorical(log_weights);
         if self.overlaps.is_on() {
             count_overlaps(log_weights, choice, &mut self.overlaps);
@@ -68,7 +70,7 @@ impl<F: Family> Reference<F> {
         if born {
             // a row that was alone and opens a component again has not moved
             choice =
-                if was_alone { own as usize } else { free_slot(&self.family, &mut self.components, self.n_loaded) };
+                if was_alone { own as usize } else { free_slot(&*self.family, &mut self.components, self.n_loaded) };
         }
         self.family.add_row(row, &mut self.components[choice]);
         self.labels[row_ix] = choice as u32;
@@ -77,9 +79,9 @@ impl<F: Family> Reference<F> {
     }
 }
 
-impl<F: Family> Reference<F> {
+impl<F: Family + ?Sized> Reference<F> {
     fn place_in_half(&mut self, row_ix: usize, own: usize, slot: usize, alpha: f64, rng: &mut Stream) {
-        let (family, row) = (&self.family, self.shard.row(row_ix));
+        let (family, row) = (&*self.family, self.shard.row(row_ix));
         if let (Some(half), Some(LocalHalves::Known(halves))) = (self.half_labels[row_ix], self.halves.get_mut(own)) {
             family.remove_row(row, &mut halves[half.ix()]);
         }
@@ -100,7 +102,8 @@ impl<F: Family> Reference<F> {
     }
 }
 
-/// Counts the overlaps of a row's chosen slot with all others; the last weight is that of a new component.
+/// Counts the overlaps of a row's chosen slot with all others; the last weight is that of a new
+/// component.
 fn count_overlaps(log_weights: &[f64], choice: usize, overlaps: &mut Overlaps) {
     overlaps.add_certainty(libm::exp(log_sum_exp(log_weights) - log_weights[choice]), Count::Once);
     if !overlaps.counts(choice) {
@@ -116,11 +119,11 @@ fn count_overlaps(log_weights: &[f64], choice: usize, overlaps: &mut Overlaps) {
 }
 
 /// log of (n + α/2) · predictive: what a half weighs.
-pub(crate) fn log_half_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats, alpha: f64) -> f64 {
+pub(crate) fn log_half_weight<F: Family + ?Sized>(family: &F, row: Row<'_>, stats: &Stats, alpha: f64) -> f64 {
     libm::log(stats.count as f64 + 0.5 * alpha) + family.log_predictive(row, stats)
 }
 
-fn free_slot<F: Family>(family: &F, components: &mut Vec<Stats>, n_loaded: usize) -> usize {
+fn free_slot<F: Family + ?Sized>(family: &F, components: &mut Vec<Stats>, n_loaded: usize) -> usize {
     let free = (n_loaded..components.len()).find(|&slot| components[slot].count == 0);
     free.unwrap_or_else(|| {
         components.push(family.empty_stats());
@@ -128,8 +131,9 @@ fn free_slot<F: Family>(family: &F, components: &mut Vec<Stats>, n_loaded: usize
     })
 }
 
-/// Logs of n_k · predictive_k, −∞ for an empty slot; the last one is α · predictive of the empty component.
-pub(crate) fn conditional<F: Family>(
+/// Logs of n_k · predictive_k, −∞ for an empty slot; the last one is α · predictive of the empty
+/// component.
+pub(crate) fn conditional<F: Family + ?Sized>(
     family: &F,
     row: Row<'_>,
     components: &[Stats],
@@ -141,15 +145,16 @@ pub(crate) fn conditional<F: Family>(
     log_weights.push(libm::log(alpha) + family.log_predictive(row, &family.empty_stats()));
 }
 
-fn log_weight<F: Family>(family: &F, row: Row<'_>, stats: &Stats) -> f64 {
+fn log_weight<F: Family + ?Sized>(family: &F, row: Row<'_>, stats: &Stats) -> f64 {
     if stats.count == 0 {
         return f64::NEG_INFINITY;
     }
     libm::log(stats.count as f64) + family.log_predictive(row, stats)
 }
 
-/// The statistics of a shard's rows by label, in row order; sparse where they are counts, as they travel.
-pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slots: usize) -> Vec<Stats> {
+/// The statistics of a shard's rows by label, in row order; sparse where they are counts, as they
+/// travel.
+pub fn contributions<F: Family + ?Sized>(family: &F, shard: &Shard, labels: &[u32], n_slots: usize) -> Vec<Stats> {
     if family.has_counts() {
         return sparse_sums(family, shard, labels.iter().map(|&label| label as usize), n_slots);
     }
@@ -162,11 +167,13 @@ pub fn contributions<F: Family>(family: &F, shard: &Shard, labels: &[u32], n_slo
     stats
 }
 
-/// Dense sums longer than this are added to one component at a time: all of them together would not stay in the cache.
+/// Dense sums longer than this are added to one component at a time: all of them together would not
+/// stay in the cache.
 const LONG_SUMS: usize = 2048;
 
-/// Sees all rows in an order good for adding up: each component's in their own order, so that its sums are the same to the last bit.
-fn for_rows<F: Family>(family: &F, labels: &[u32], n_slots: usize, see: impl FnMut(usize)) {
+/// Sees all rows in an order good for adding up: each component's in their own order, so that its
+/// sums are the same to the last bit.
+fn for_rows<F: Family + ?Sized>(family: &F, labels: &[u32], n_slots: usize, see: impl FnMut(usize)) {
     if family.stats_len() <= LONG_SUMS || n_slots < 2 {
         return (0..labels.len()).for_each(see);
     }
@@ -175,9 +182,15 @@ fn for_rows<F: Family>(family: &F, labels: &[u32], n_slots: usize, see: impl FnM
     order.into_iter().for_each(see);
 }
 
-/// The statistics of sets of documents, of which `sets` names that of each row (one beyond the last is none), only what is not zero held. One set after another:
-/// all of them with every word would be gigabytes.
-fn sparse_sums<F: Family>(family: &F, shard: &Shard, sets: impl Iterator<Item = usize>, n_sets: usize) -> Vec<Stats> {
+/// The statistics of sets of documents, of which `sets` names that of each row (one beyond the last
+/// is none), only what is not zero held. One set after another: all of them with every word would
+/// be gigabytes.
+fn sparse_sums<F: Family + ?Sized>(
+    family: &F,
+    shard: &Shard,
+    sets: impl Iterator<Item = usize>,
+    n_sets: usize,
+) -> Vec<Stats> {
     let mut rows: Vec<(usize, usize)> = sets.enumerate().map(|(row_ix, set)| (set, row_ix)).collect();
     rows.retain(|(set, _)| *set < n_sets);
     rows.sort_unstable();
@@ -192,7 +205,7 @@ fn sparse_sums<F: Family>(family: &F, shard: &Shard, sets: impl Iterator<Item = 
 }
 
 /// The same, the halves of each slot apart; rows that are in no half count as left.
-pub(crate) fn half_contributions<F: Family>(
+pub(crate) fn half_contributions<F: Family + ?Sized>(
     family: &F,
     shard: &Shard,
     labels: &[u32],
@@ -214,7 +227,7 @@ pub(crate) fn half_contributions<F: Family>(
     stats
 }
 
-impl<F: Family + Send> Sampler for Reference<F> {
+impl<F: Family + ?Sized> Sampler for Reference<F> {
     fn labels(&self) -> &[u32] {
         &self.labels
     }
@@ -278,16 +291,16 @@ impl<F: Family + Send> Sampler for Reference<F> {
     }
 
     fn contributions(&self) -> Vec<Stats> {
-        contributions(&self.family, &self.shard, &self.labels, self.components.len())
+        contributions(&*self.family, &self.shard, &self.labels, self.components.len())
     }
 
     fn half_contributions(&self) -> Vec<[Stats; 2]> {
-        half_contributions(&self.family, &self.shard, &self.labels, &self.half_labels, self.components.len())
+        half_contributions(&*self.family, &self.shard, &self.labels, &self.half_labels, self.components.len())
     }
 
     fn assign(&mut self, components: &[Stats]) -> Vec<Assignment> {
         let assign_row = |row| {
-            let log_weights: Vec<f64> = components.iter().map(|stats| log_weight(&self.family, row, stats)).collect();
+            let log_weights: Vec<f64> = components.iter().map(|stats| log_weight(&*self.family, row, stats)).collect();
             let mut best = 0;
             for (ix, log_weight) in log_weights.iter().enumerate() {
                 if *log_weight > log_weights[best] {
@@ -304,7 +317,7 @@ impl<F: Family + Send> Sampler for Reference<F> {
         let n_rows: i64 = self.components.iter().map(|stats| stats.count).sum();
         let mut log_weights = Vec::new();
         let mut predict_row = |row| {
-            conditional(&self.family, row, &self.components, alpha, &mut log_weights);
+            conditional(&*self.family, row, &self.components, alpha, &mut log_weights);
             let (log_total, (log_weight_new, of_components)) =
                 (log_sum_exp(&log_weights), log_weights.split_last().expect("the new component is there"));
             let best = (0..of_components.len()).rev().max_by(|&a, &b| of_components[a].total_cmp(&of_components[b]));
@@ -325,7 +338,7 @@ impl<F: Family + Send> Sampler for Reference<F> {
     fn log_shares(&mut self, rows: &Shard) -> Vec<f32> {
         let of_row = |row| {
             let log_weights: Vec<f64> =
-                self.components.iter().map(|stats| log_weight(&self.family, row, stats)).collect();
+                self.components.iter().map(|stats| log_weight(&*self.family, row, stats)).collect();
             let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             log_weights.into_iter().map(move |log_weight| (log_weight - largest) as f32)
         };

@@ -1,8 +1,10 @@
-//! Logarithms of rising factorials: Σ_{j<m} ln(γ + j) for m = 0, 1, …, tabulated as far as documents need it.
+//! Logarithms of rising factorials: Σ_{j<m} ln(γ + j) for m = 0, 1, …, tabulated as far as
+//! documents need it.
 
 use crate::special::log_gamma;
 
-/// Entries of the table, at most: what lies beyond is rare, and a count of four thousand million must not become a table.
+/// Entries of the table, at most: what lies beyond is rare, and a count of four thousand million
+/// must not become a table.
 const LONGEST: usize = 1 << 16;
 
 /// A table for one γ.

@@ -1,14 +1,17 @@
 //! A word that a document has many times: ln Γ(z+c) − ln Γ(z) in one step instead of c factors.
 //!
-//! The factors z, z+1, …, z+c−1 lie evenly about their middle m = z + (c−1)/2. With d their distances from it, ln Π(m+d) = c ln m − Σd²/2m² − Σd⁴/4m⁴ − …, odd powers
-//! cancelling; and the sums depend on c alone. Near the prior the series does not serve; there z is γ and a whole number, and a table ([`super::rising`]) has the logarithms.
+//! The factors z, z+1, …, z+c−1 lie evenly about their middle m = z + (c−1)/2. With d their
+//! distances from it, ln Π(m+d) = c ln m − Σd²/2m² − Σd⁴/4m⁴ − …, odd powers cancelling; and the
+//! sums depend on c alone. Near the prior the series does not serve; there z is γ and a whole
+//! number, and a table ([`super::rising`]) has the logarithms.
 
 use super::kernel::log;
 use super::rising::Rising;
 
-/// From so many occurrences on a word is a run: fewer factors are multiplied faster.
+/// From this many occurrences on a word is a run: fewer factors are multiplied faster.
 pub(super) const SHORTEST: u32 = 24;
-/// From so many times c on, z is large enough for the series: the first term left out is below 3e-11 c.
+/// From this many times c on, z is large enough for the series: the first term left out is below
+/// 3e-11 c.
 const LARGE: f64 = 3.0;
 
 /// A word of a document and how often it occurs, which is at least [`SHORTEST`].

@@ -1,20 +1,22 @@
 //! What a count decides in ln Γ(z+c) − ln Γ(z), tabulated: the coefficients of 1/z in its series.
 //!
-//! With the c words taken out the sum runs over z−1, …, z−c instead, and its series has S'_p = Σ_{j≤c} j^p and no change of sign.
+//! With the c words taken out the sum runs over z−1, …, z−c instead, and its series has S'_p =
+//! Σ_{j≤c} j^p and no change of sign.
 
 use super::length_table::evaluate;
 use super::rising::Rising;
 
 /// Terms of the series.
 const TERMS: usize = 4;
-/// From so many times c on, z is large enough for the series: what is left out is below 1.1e-9 c of the rising one and 6.2e-9 c of the falling one.
+/// From this many times c on, z is large enough for the series: what is left out is below 1.1e-9 c
+/// of the rising one and 6.2e-9 c of the falling one.
 const ROOM: f64 = 32.0;
 /// Larger counts are computed one by one.
 const LARGEST: usize = 4096;
 
 /// What a count decides.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct CountStep {
     /// The largest 1/z for which the series serve.
     pub(super) largest_inverse: f64,
     /// At least ln Γ(z+c) − ln Γ(z) where they do not.
@@ -29,16 +31,18 @@ pub(super) struct Step {
 const UNBOUNDED: f64 = 1e300;
 
 /// No series serves, and nothing is known.
-const UNTABULATED: Step = Step { largest_inverse: 0.0, bound: UNBOUNDED, rising: [0.0; TERMS], falling: [0.0; TERMS] };
+const UNTABULATED: CountStep =
+    CountStep { largest_inverse: 0.0, bound: UNBOUNDED, rising: [0.0; TERMS], falling: [0.0; TERMS] };
 
 /// A step for each count.
 #[derive(Default)]
 pub(super) struct Steps {
-    by_count: Vec<Step>,
+    by_count: Vec<CountStep>,
 }
 
 impl Steps {
-    /// Tabulates up to a count, and in the table of logarithms what is asked for where no series serves.
+    /// Tabulates up to a count, and in the table of logarithms what is asked for where no series
+    /// serves.
     #[inline(always)]
     pub(super) fn prepare(&mut self, largest: u32, rising: &mut Rising) {
         let wanted = (largest as usize).min(LARGEST);
@@ -51,21 +55,21 @@ impl Steps {
     #[cold]
     fn extend(&mut self, wanted: usize) {
         for count in self.by_count.len()..=wanted {
-            self.by_count.push(Step::after(self.by_count.last(), count));
+            self.by_count.push(CountStep::after(self.by_count.last(), count));
         }
     }
 
     /// The step of a count. It was prepared.
     #[inline(always)]
-    pub(super) fn of(&self, count: u32) -> &Step {
+    pub(super) fn of(&self, count: u32) -> &CountStep {
         self.by_count.get(count as usize).unwrap_or(&UNTABULATED)
     }
 }
 
-impl Step {
+impl CountStep {
     /// The step of a count, from that of the count before.
-    fn after(before: Option<&Step>, count: usize) -> Self {
-        let Step { mut rising, mut falling, .. } = *before.unwrap_or(&UNTABULATED);
+    fn after(before: Option<&CountStep>, count: usize) -> Self {
+        let CountStep { mut rising, mut falling, .. } = *before.unwrap_or(&UNTABULATED);
         let (mut last, mut taken_out) = (-1.0, 1.0);
         for term in 0..TERMS {
             last *= -(count.saturating_sub(1) as f64);

@@ -1,4 +1,5 @@
-//! Every fast scorer against its slow twin: the conditional of a row, in total variation, over random states.
+//! Every fast scorer against its slow twin: the conditional of a row, in total variation, over
+//! random states.
 
 pub(super) mod columns;
 pub(super) mod full;
@@ -7,7 +8,7 @@ mod overlaps;
 
 use proptest::prelude::*;
 
-use super::batch::{Batched, Scorer};
+use super::batch::{BatchSampler, Scorer};
 use super::gaussian_narrow::GaussianNarrowScorer;
 use super::gaussian_wide::GaussianWideScorer;
 use super::multinomial::MultinomialScorer;
@@ -103,7 +104,7 @@ pub(super) fn multinomial_state(n_words: usize, n_components: usize, smoothing: 
     State { family, components, row, n_columns: n_words, own }
 }
 
-/// A direction of so many columns, uniform on the sphere.
+/// A direction of this many columns, uniform on the sphere.
 fn random_direction(n_columns: usize, rng: &mut Stream) -> Vec<f64> {
     let mut direction: Vec<f64> = (0..n_columns).map(|_| rng.normal()).collect();
     normalise(&mut direction);
@@ -164,7 +165,7 @@ impl<F: Family> State<F> {
         let mut exact = Vec::new();
         conditional(&self.family, shard.row(0), &self.components, alpha, &mut exact);
         let total = log_sum_exp(&exact);
-        let mut sampler = Batched::new(scorer, shard, kernel);
+        let mut sampler = BatchSampler::new(scorer, shard, kernel);
         sampler.load(&with_row);
         sampler.set_labels(vec![self.own as u32]);
         let fast = sampler.conditional(0, alpha);

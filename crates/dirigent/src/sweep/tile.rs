@@ -1,4 +1,5 @@
-//! The product of a tile of rows with a panel of components, and the dot product of which it is made.
+//! The product of a tile of rows with a panel of components, and the dot product of which it is
+//! made.
 
 use super::kernel::{Arithmetic, LANES};
 

@@ -1,8 +1,10 @@
-//! The fast scorer of directions: a matrix product with the scaled resultants, then Debye's expansion lane by lane.
+//! The fast scorer of directions: a matrix product with the scaled resultants, then Debye's
+//! expansion lane by lane.
 //!
-//! The product is in single precision, and so is what follows from it ([`super::vmf_panel`]). Components whose resultant may become so
-//! short that the expansion is too coarse, which in few columns are those of few rows, are scored in double precision, as is
-//! everything that changes within a batch.
+//! The product is in single precision, and so is what follows from it ([`super::vmf_panel`]).
+//! Components whose resultant may become so short that the expansion is too coarse, which in few
+//! columns are those of few rows, are scored in double precision, as is everything that changes
+//! within a batch.
 
 use std::ops::Range;
 
@@ -12,7 +14,7 @@ use super::kernel::{Arithmetic, LANES, log};
 use super::tile::{TILE, tile};
 use super::unit_rows::UnitRows;
 use super::vmf_component::{Directions, VmfComponent};
-use super::vmf_panel::{NEAR, Panel};
+use super::vmf_panel::{DirectionPanel, NEAR};
 use crate::family::{Conjugate, VonMisesFisher};
 use crate::halves::Half;
 use crate::rows::{Row, Shard};
@@ -21,8 +23,8 @@ use crate::stats::Stats;
 /// Rows of a batch: their tiles and scores stay in the second-level cache.
 const BATCH: usize = 8 * TILE;
 
-/// The share above which weights are recomputed in double precision, so that all others together are off by 4e-6 at most: a log-weight is
-/// as large as τ, and is known to some 2e-7 of that.
+/// The share above which weights are recomputed in double precision, so that all others together
+/// are off by 4e-6 at most: a log-weight is as large as τ, and is known to some 2e-7 of that.
 pub(super) fn refine_above(concentration: f64, n_slots: usize) -> f64 {
     let error = 2e-7 * (concentration + 10.0);
     (4e-6 / (error * n_slots as f64)).min(0.02)
@@ -37,7 +39,7 @@ pub(crate) struct VmfScorer {
     is_near: Vec<bool>,
     /// 2τt/s² in single precision: panels of [`LANES`] slots, column after column.
     table: Vec<[f32; LANES]>,
-    panels: Vec<Panel>,
+    panels: Vec<DirectionPanel>,
     /// Slots whose part of the table is out of date.
     stale: Vec<usize>,
     is_stale: Vec<bool>,
@@ -107,7 +109,7 @@ impl VmfScorer {
         self.is_near.resize(n_slots, false);
         self.is_stale.resize(n_slots, false);
         self.table.resize(n_panels * self.shared.family.n_columns(), [0.0; LANES]);
-        self.panels.resize(n_panels, Panel::FREE);
+        self.panels.resize(n_panels, DirectionPanel::FREE);
     }
 
     /// Adds or takes out a row.

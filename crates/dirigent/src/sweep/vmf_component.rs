@@ -1,10 +1,11 @@
-//! A component of directions, or a half of one, in double precision: t = κ₀m₀ + τΣx and where ‖t‖ lies.
+//! A component of directions, or a half of one, in double precision: t = κ₀m₀ + τΣx and where ‖t‖
+//! lies.
 
 use super::component_halves::LocalComponent;
 use super::kernel::log;
 use super::unit_rows::UnitRow;
 use crate::family::{Conjugate, VonMisesFisher};
-use crate::special::bessel::{LogBessel, Place};
+use crate::special::bessel::{BesselPoint, LogBessel};
 use crate::special::dot;
 use crate::stats::Stats;
 
@@ -16,7 +17,7 @@ pub(super) struct Directions {
     pub(super) log_height: f64,
     /// κ₀m₀ and where its length lies.
     prior_sum: Vec<f64>,
-    prior_place: Place,
+    prior_place: BesselPoint,
 }
 
 impl Directions {
@@ -47,7 +48,7 @@ pub(super) struct VmfComponent {
     /// t.
     pub(super) sums: Vec<f64>,
     /// Where ‖t‖ lies.
-    pub(super) place: Place,
+    pub(super) place: BesselPoint,
 }
 
 impl LocalComponent for VmfComponent {

@@ -1,13 +1,16 @@
-//! Log-weights of directions in single precision: from what a row adds to ‖t‖² to what it adds to ln(I_ν(r)/r^ν).
+//! Log-weights of directions in single precision: from what a row adds to ‖t‖² to what it adds to
+//! ln(I_ν(r)/r^ν).
 //!
-//! With s = √(ν² + ‖t‖²) and e = (‖t + τx‖² − ‖t‖²)/s² the row takes s to s(1 + g), 1 + g = √(1 + e), and by Debye's expansion adds
+//! With s = √(ν² + ‖t‖²) and e = (‖t + τx‖² − ‖t‖²)/s² the row takes s to s(1 + g), 1 + g = √(1 +
+//! e), and by Debye's expansion adds
 //!
 //! sg − ν ln(1 + gs/(ν+s)) − ½ ln(1 + g) + c(s + sg) − c(s), c(s) = Σ_k s^−k E_k(ν²/s²),
 //!
-//! where nothing large is subtracted from anything large. Four terms of c are enough from [`NEAR`] on.
+//! where nothing large is subtracted from anything large. Four terms of c are enough from [`NEAR`]
+//! on.
 
 use super::kernel::{Arithmetic, LANES, lanes};
-use crate::special::bessel::Place;
+use crate::special::bessel::BesselPoint;
 
 /// Below this s the four terms of c are too coarse: beyond it they are within 3e-7.
 pub(super) const NEAR: f64 = 16.0;
@@ -15,7 +18,7 @@ pub(super) const NEAR: f64 = 16.0;
 /// What a vector of slots is scored by.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Panel {
+pub(super) struct DirectionPanel {
     /// ln n − c(s), −∞ for a free slot.
     constants: [f32; LANES],
     /// s.
@@ -28,7 +31,7 @@ pub(super) struct Panel {
     pub(super) scales: [f32; LANES],
 }
 
-impl Panel {
+impl DirectionPanel {
     pub(super) const FREE: Self = Self {
         constants: [f32::NEG_INFINITY; LANES],
         radii: [1.0; LANES],
@@ -38,7 +41,14 @@ impl Panel {
     };
 
     /// Makes a lane that of a component; what its t is to be multiplied by is returned.
-    pub(super) fn write(&mut self, lane: usize, log_count: f64, order: f64, place: &Place, concentration: f64) -> f64 {
+    pub(super) fn write(
+        &mut self,
+        lane: usize,
+        log_count: f64,
+        order: f64,
+        place: &BesselPoint,
+        concentration: f64,
+    ) -> f64 {
         let (radius, inverse) = (place.radius, 1.0 / place.radius);
         self.constants[lane] =
             (log_count - f64::from(correction::<super::kernel::Separate>(order as f32, inverse as f32))) as f32;
@@ -141,7 +151,7 @@ mod tests {
         }
     }
 
-    struct ScoreOf(Panel, f32, [f32; LANES]);
+    struct ScoreOf(DirectionPanel, f32, [f32; LANES]);
 
     impl Task for ScoreOf {
         type Output = [f32; LANES];
@@ -163,7 +173,7 @@ mod tests {
                     if least < NEAR {
                         continue;
                     }
-                    let mut panel = Panel::FREE;
+                    let mut panel = DirectionPanel::FREE;
                     for lane in 0..LANES {
                         panel.write(lane, 0.0, order, &place, concentration);
                     }
@@ -192,7 +202,7 @@ mod tests {
 
     #[test]
     fn free_slots_and_opposite_rows_give_no_nan() {
-        let mut panel = Panel::FREE;
+        let mut panel = DirectionPanel::FREE;
         let bessel = LogBessel::new(20.0);
         panel.write(1, 0.0, 20.0, &bessel.place(1e12), 1e6);
         let gains = std::array::from_fn(|lane| if lane == 0 { 0.0 } else { -1.1 });

@@ -1,13 +1,15 @@
-//! Long documents over few words: ln z and 1/z of every word in every slot, z = γ + n, kept until the word changes there.
+//! Long documents over few words: ln z and 1/z of every word in every slot, z = γ + n, kept until
+//! the word changes there.
 //!
-//! ln Γ(z+c) − ln Γ(z) = c ln z + Σ_p (−1)^{p+1} S_p / (p z^p) with S_p = Σ_{j<c} j^p: a few multiplications a word and slot, however often the document has the word. Where the
-//! slot hardly has the word the series does not serve; a bound stands in for it, and only slots that it leaves a chance are computed exactly, from a table
-//! ([`super::rising`]).
+//! ln Γ(z+c) − ln Γ(z) = c ln z + Σ_p (−1)^{p+1} S_p / (p z^p) with S_p = Σ_{j<c} j^p: a few
+//! multiplications a word and slot, however often the document has the word. Where the slot hardly
+//! has the word the series does not serve; a bound stands in for it, and only slots that it leaves
+//! a chance are computed exactly, from a table ([`super::rising`]).
 
 use super::document::Document;
 use super::kernel::log;
 use super::length_table::evaluate;
-use super::steps::Step;
+use super::steps::CountStep;
 use super::word_table::WordTable;
 
 /// Slots that are summed together.
@@ -20,17 +22,18 @@ pub(super) struct WordLogs {
     smoothing: f64,
     /// Vectors of [`WIDTH`] slots a word.
     n_vectors: usize,
-    cells: Vec<Cells>,
+    cells: Vec<LogCells>,
 }
 
 /// Those of a word in [`WIDTH`] slots.
 #[derive(Clone, Copy)]
-struct Cells {
+struct LogCells {
     logs: [f64; WIDTH],
     inverses: [f64; WIDTH],
 }
 
-/// Whether logarithms are worth keeping: documents repeat their words, and there are few words and slots.
+/// Whether logarithms are worth keeping: documents repeat their words, and there are few words and
+/// slots.
 pub(super) fn are_worth_it(n_words: usize, n_slots: usize, n_documents: i64, n_tokens: i64) -> bool {
     n_words * n_slots <= MOST_CELLS && n_documents > 0 && n_tokens as f64 >= n_words as f64 * n_documents as f64
 }
@@ -41,7 +44,7 @@ impl WordLogs {
         let n_vectors = n_slots.div_ceil(WIDTH);
         let cells = (0..words.n_words()).flat_map(|word| (0..n_vectors).map(move |vector| (word, vector)));
         let cells = cells.map(|(word, vector)| {
-            let mut cells = Cells { logs: [0.0; WIDTH], inverses: [0.0; WIDTH] };
+            let mut cells = LogCells { logs: [0.0; WIDTH], inverses: [0.0; WIDTH] };
             for lane in 0..WIDTH {
                 let z = smoothing + f64::from(words.get(word as u32, vector * WIDTH + lane));
                 (cells.logs[lane], cells.inverses[lane]) = (log(z), 1.0 / z);
@@ -51,13 +54,14 @@ impl WordLogs {
         Self { smoothing, n_vectors, cells: cells.collect() }
     }
 
-    /// Adds what the words of a document weigh in `WIDTH` slots to `sums`, or a bound of it: returns for each slot of how many words it is only a bound.
+    /// Adds what the words of a document weigh in `WIDTH` slots to `sums`, or a bound of it:
+    /// returns for each slot of how many words it is only a bound.
     #[inline(always)]
     pub(super) fn add_rises(&self, document: &Document, vector: usize, sums: &mut [f64; WIDTH]) -> [f64; WIDTH] {
         let (mut total, mut n_bounds) = (*sums, [0.0; WIDTH]);
         for (&word, &count) in document.words.iter().zip(&document.counts) {
-            let Step { largest_inverse, bound, rising, .. } = *document.steps.of(count);
-            let Cells { logs, inverses } = &self.cells[word as usize * self.n_vectors + vector];
+            let CountStep { largest_inverse, bound, rising, .. } = *document.steps.of(count);
+            let LogCells { logs, inverses } = &self.cells[word as usize * self.n_vectors + vector];
             let count = f64::from(count);
             for lane in 0..WIDTH {
                 let rise = count * logs[lane] + evaluate(&rising, inverses[lane]);
@@ -70,7 +74,8 @@ impl WordLogs {
         n_bounds
     }
 
-    /// What the words of a document weigh in a slot, exactly; `OUT`: with the document taken out of it.
+    /// What the words of a document weigh in a slot, exactly; `OUT`: with the document taken out of
+    /// it.
     #[inline(always)]
     pub(super) fn rise<const OUT: bool>(&self, document: &Document, words: &WordTable, slot: usize) -> f64 {
         let (vector, lane) = (slot / WIDTH, slot % WIDTH);

@@ -1,7 +1,9 @@
-//! Documents of few repeats, or over many words: running products of counts, one logarithm a slot at the end.
+//! Documents of few repeats, or over many words: running products of counts, one logarithm a slot
+//! at the end.
 //!
-//! Each word of a document, each repeat too, multiplies a row of the [`WordTable`] into a running product in single precision, whose exponents are
-//! split off before they can overflow; a word that occurs many times is added as one logarithm ([`super::run`]).
+//! Each word of a document, each repeat too, multiplies a row of the [`WordTable`] into a running
+//! product in single precision, whose exponents are split off before they can overflow; a word that
+//! occurs many times is added as one logarithm ([`super::run`]).
 
 use std::f64::consts::LN_2;
 
@@ -21,7 +23,7 @@ pub(super) struct WordProducts {
 }
 
 impl WordProducts {
-    /// Makes room for so many vectors of slots.
+    /// Makes room for this many vectors of slots.
     pub(super) fn resize(&mut self, n_vectors: usize) {
         self.mantissas.resize(n_vectors, [0.0; LANES]);
         self.exponents.resize(n_vectors, [0; LANES]);

@@ -1,7 +1,8 @@
-//! How often each word occurs in each slot: word after word, all slots beside one another, in 16 bits.
+//! How often each word occurs in each slot: word after word, all slots beside one another, in 16
+//! bits.
 //!
-//! Scoring a document is bound by reading these rows, and 16 bits halve them. A word that occurs more than 65,535 times in some slot
-//! moves to rows of 32 bits.
+//! Scoring a document is bound by reading these rows, and 16 bits halve them. A word that occurs
+//! more than 65,535 times in some slot moves to rows of 32 bits.
 
 use super::kernel::LANES;
 use crate::stats::{Stats, Sums};
@@ -104,7 +105,8 @@ impl WordTable {
         self.wide[self.wide_row[word as usize] as usize * self.n_vectors + vector][lane] = count;
     }
 
-    /// Writes the statistics of a component into an empty slot and returns how many words it has in all, which is their last coordinate.
+    /// Writes the statistics of a component into an empty slot and returns how many words it has in
+    /// all, which is their last coordinate.
     pub(super) fn write(&mut self, slot: usize, stats: &Stats) -> i64 {
         let n_words = self.wide_row.len();
         let mut total = 0;

@@ -61,7 +61,7 @@ impl fmt::Display for Clusters {
 /// In JSON a number is a number.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenClusters {
     Number(usize),
     Name(String),
 }
@@ -69,8 +69,8 @@ enum Written {
 impl Serialize for Clusters {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Number(number) => Written::Number(*number),
-            name => Written::Name(name.to_string()),
+            Self::Number(number) => WrittenClusters::Number(*number),
+            name => WrittenClusters::Name(name.to_string()),
         }
         .serialize(serializer)
     }
@@ -78,10 +78,11 @@ impl Serialize for Clusters {
 
 impl<'de> Deserialize<'de> for Clusters {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let written = Written::deserialize(deserializer).map_err(|_| serde::de::Error::custom(Self::EXPECTED))?;
+        let written =
+            WrittenClusters::deserialize(deserializer).map_err(|_| serde::de::Error::custom(Self::EXPECTED))?;
         match written {
-            Written::Number(number) => number.to_string().parse(),
-            Written::Name(name) => name.parse(),
+            WrittenClusters::Number(number) => number.to_string().parse(),
+            WrittenClusters::Name(name) => name.parse(),
         }
         .map_err(serde::de::Error::custom)
     }

@@ -1,7 +1,7 @@
 //! A consolidation of one's own: every birth goes where it fits best, if that is better than to stay apart.
 
 use dirigent::internals::consolidate::progressive::ConsolidateInfo;
-use dirigent::internals::consolidate::{MergeRatio, PieceKey, PieceName, Pool, Weighed};
+use dirigent::internals::consolidate::{MergeRatio, PieceKey, PieceName, Pool, WeighedStats};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::survey::Survey;
 use dirigent::{Conjugate, Family, Model, ModelOptions, Stats};
@@ -17,7 +17,7 @@ fn absorb_greedily(
     let ratio = MergeRatio::new(family, alpha);
     let mut info = ConsolidateInfo { births: births.len() as u64, ..ConsolidateInfo::default() };
     for (key, stats) in births {
-        let birth = Weighed::new(family, stats);
+        let birth = WeighedStats::new(family, stats);
         let log_ratios = pool.live().map(|(id, component)| (id, ratio.log(component, &birth)));
         let best = log_ratios.max_by(|(_, a), (_, b)| a.total_cmp(b));
         let owner = match best {

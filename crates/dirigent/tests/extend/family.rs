@@ -1,13 +1,15 @@
 //! A family of one's own: waiting times, exponential with a gamma prior on the rate.
 
-use dirigent::internals::consolidate::{Weighed, log_merge_ratio};
+use dirigent::internals::consolidate::{WeighedStats, log_merge_ratio};
 use dirigent::internals::family::log_joint;
 use dirigent::internals::rng::{Role, Seed};
 use dirigent::internals::rows::{Shard, Table};
 use dirigent::internals::special::log_gamma;
 use dirigent::internals::sweep::reference::Reference;
 use dirigent::internals::sweep::{Sampler, UNASSIGNED};
-use dirigent::{Conjugate, Family, OwnedRow, Row, Stats, Stream, Sums};
+use dirigent::{
+    Conjugate, Data, EngineName, Family, FitOptions, MethodName, OwnFamily, OwnedRow, Row, Stats, Stream, Sums,
+};
 
 // begin: family
 /// Waiting times: x ~ Exp(rate), rate ~ Gamma(shape, scale): `shape` waits of `total / shape` each are what the prior has seen.
@@ -20,12 +22,6 @@ struct Waiting {
 impl Waiting {
     fn posterior(&self, stats: &Stats) -> (f64, f64) {
         (self.shape + stats.count as f64, self.total + stats.dense()[0])
-    }
-
-    fn accumulate(row: Row<'_>, sign: i64, stats: &mut Stats) {
-        let Sums::Dense(sums) = &mut stats.sums else { panic!("waits have dense sums") };
-        stats.count += sign;
-        sums[0] += sign as f64 * wait(row);
     }
 }
 
@@ -56,8 +52,10 @@ impl Conjugate for Waiting {
         1
     }
 
+    /// The rate.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        vec![self.sample_params(stats, rng)]
+        let (shape, total) = self.posterior(stats);
+        vec![rng.gamma(shape) / total]
     }
 
     /// Components whose mean waits differ by a factor are far apart.
@@ -68,15 +66,10 @@ impl Conjugate for Waiting {
 }
 
 impl Family for Waiting {
-    /// The rate.
-    type Params = f64;
-
-    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
-        Self::accumulate(row, 1, stats);
-    }
-
-    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
-        Self::accumulate(row, -1, stats);
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("waits have dense sums") };
+        stats.count += sign;
+        sums[0] += sign as f64 * wait(row);
     }
 
     fn log_base_measure(&self, _row: Row<'_>) -> f64 {
@@ -93,13 +86,8 @@ impl Family for Waiting {
         libm::log(parameters[0]) - parameters[0] * wait(row)
     }
 
-    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> f64 {
-        let (shape, total) = self.posterior(stats);
-        rng.gamma(shape) / total
-    }
-
-    fn sample_row(&self, rate: &f64, _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
-        OwnedRow::Numbers(vec![rng.exponential() / rate])
+    fn sample_row(&self, parameters: &[f64], _like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+        OwnedRow::Numbers(vec![rng.exponential() / parameters[0]])
     }
 }
 // end: family
@@ -150,7 +138,7 @@ fn two_rows_are_together_as_often_as_they_should_be() {
     let [a, b] = [0, 1].map(|row_ix| {
         let mut stats = PRIOR.empty_stats();
         PRIOR.add_row(shard.row(row_ix), &mut stats);
-        Weighed::new(&PRIOR, stats)
+        WeighedStats::new(&PRIOR, stats)
     });
     let ratio = libm::exp(log_merge_ratio(&PRIOR, 1.0, &a, &b));
     let expected = ratio / (1.0 + ratio);
@@ -173,4 +161,45 @@ fn short_and_long_waits_are_told_apart() {
     components.iter().for_each(|stats| whole.add(stats));
     let [found, one] = [components.as_slice(), &[whole]].map(|parts| log_joint(&PRIOR, parts, 0.1, 0.0));
     assert!(found > one, "{found} is not above {one}, all rows in one component");
+}
+
+/// Waits of about a hundredth and of about a hundred, in one column.
+fn data(n_rows: usize) -> Data {
+    let mut rng = Seed::new(1).stream(Role::Synthetic, 0, 0);
+    let means = [0.01, 100.0];
+    Data::from_cells(1, (0..n_rows).map(|row| means[row % 2] * rng.exponential()).collect())
+        .expect("rows of one column")
+}
+
+#[test]
+fn a_fit_uses_the_family_on_threads_and_in_simulation() {
+    // begin: fit
+    let mut options = FitOptions::default();
+    options.model.own_family = Some(OwnFamily::new("waiting", PRIOR));
+    options.engine.workers = Some(2);
+    let fitted = dirigent::fit(&data(400), &options).expect("the fit ends");
+    // end: fit
+    let truth: Vec<u32> = (0..400).map(|row| row % 2).collect();
+    let agreement = dirigent::internals::metrics::compare(fitted.component_labels(), &truth);
+    assert!(agreement.nmi > 0.9, "{agreement:?}");
+    let again = fitted.predict(&data(400)).expect("rows of the same kind");
+    assert_eq!(again, fitted.labels());
+    assert!(fitted.save(std::env::temp_dir().join("own")).is_err(), "files cannot hold a family");
+    options.engine.name = EngineName::Simulated;
+    options.engine.row_cost = Some(1e-6);
+    let simulated = dirigent::fit(&data(400), &options).expect("the fit ends");
+    assert_eq!(simulated.labels(), fitted.labels());
+}
+
+/// The exact sampler draws parameters, which travel, and labels given them.
+#[test]
+fn slicemr_uses_the_family_too() {
+    let mut options = FitOptions::default();
+    options.model.own_family = Some(OwnFamily::new("waiting", PRIOR));
+    (options.method.name, options.engine.workers) = (MethodName::Slicemr, Some(2));
+    options.run.cycles = Some(40);
+    let fitted = dirigent::fit(&data(400), &options).expect("the fit ends");
+    let truth: Vec<u32> = (0..400).map(|row| row % 2).collect();
+    let agreement = dirigent::internals::metrics::compare(fitted.component_labels(), &truth);
+    assert!(agreement.nmi > 0.8, "{agreement:?}");
 }

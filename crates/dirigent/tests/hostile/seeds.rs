@@ -8,9 +8,11 @@ use dirigent::internals::checkpoint::{ChainState, NodesState, Stage};
 use dirigent::internals::consolidate::{ComponentId, PieceName};
 use dirigent::internals::halves::{Half, Halves, Part};
 use dirigent::internals::method::av::Av;
-use dirigent::internals::method::av::message::{AvPush, AvReply, AvSwept, Clusters, Parcel};
+use dirigent::internals::method::av::message::{AvPush, AvReply, AvSwept, ClusterRows, Parcel};
 use dirigent::internals::method::consolidated::Consolidated;
-use dirigent::internals::method::consolidated::message::{ComponentSnapshot, Moved, Overlap, Push, Reply, Snapshot};
+use dirigent::internals::method::consolidated::message::{
+    ComponentSnapshot, MovedPiece, Push, Reply, Snapshot, SweepOverlap,
+};
 use dirigent::internals::method::slice::Slice;
 use dirigent::internals::method::slice::message::{
     SliceContribution, SliceDraw, SliceHead, SlicePush, SliceReply, SliceWord,
@@ -204,7 +206,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         contributions: vec![(id(1), Part::Whole(dense(3, [0.5, -1e300]))), (id(4), halved)],
         births: vec![(7, dense(1, [2.0, 1.0 / 3.0]))],
         moved: 2,
-        overlap: Overlap { pairs: vec![(0, 1, -2.25)], halves: vec![(1, -1.0)], log_certainty: -7.5 },
+        overlap: SweepOverlap { pairs: vec![(0, 1, -2.25)], halves: vec![(1, -1.0)], log_certainty: -7.5 },
     };
     let counts = Push {
         contributions: vec![(id(2), Part::Whole(sparse(2, &[(0, 4), (1, 1)])))],
@@ -218,7 +220,7 @@ pub fn frames() -> Vec<Vec<u8>> {
         (id(4), None),
         (id(6), Some(ComponentSnapshot { total: dense(1, [0.0, 2.0]), halves: Halves::Fresh { generation: 9 } })),
     ];
-    let moved = Moved { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
+    let moved = MovedPiece { name: PieceName::Birth(7), half: Half::Left, owner: id(1), in_half: Some(Half::Right) };
     let reply = Reply { cycle: 2, alpha: 1.5, owners: vec![moved], is_last: false };
     bytes_of::<Consolidated>(vec![
         Message::Hello(Hello { n_rows: survey.n_rows, n_columns: survey.n_columns as u64, is_counts: false, kernel }),
@@ -280,7 +282,7 @@ pub fn subc_frames() -> Vec<Vec<u8>> {
 
 /// What the nodes of AV say, rows included.
 pub fn av_frames() -> Vec<Vec<u8>> {
-    let parcel = |rows| Parcel::seal(&Clusters { sizes: vec![(id(1), 2), (id(4), 1)], gaps: vec![3, 4, 1], rows });
+    let parcel = |rows| Parcel::seal(&ClusterRows { sizes: vec![(id(1), 2), (id(4), 1)], gaps: vec![3, 4, 1], rows });
     let numbers = parcel(RowList::of([Row::F32(&[1.5, 2.0]), Row::F32(&[0.0, 1.0]), Row::F32(&[4.0, 1.0])]));
     let counts = parcel(RowList::Counts { lengths: vec![1, 0, 2], gaps: vec![1, 0, 0], counts: vec![3, 1, 2] });
     let swept = AvSwept {

@@ -1,6 +1,6 @@
 //! Runs that go on from a checkpoint, elsewhere or with other workers.
 
-use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::MethodSetup;
 use dirigent::internals::method::cgs::Draws;
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
 use dirigent::internals::metrics;
@@ -54,9 +54,7 @@ fn a_run_that_keeps_states_goes_on_with_the_workers_it_had() {
     let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
     let goes_on = |draws_from, keeps_after| {
         let options = |n_workers| match on_workers(n_workers, Schedule::Sync, false, draws, Engine::Threads(2)) {
-            MethodOptions::Distributed(options) => {
-                MethodOptions::Distributed(DistributedOptions { draws_from, ..options })
-            }
+            MethodSetup::Distributed(options) => MethodSetup::Distributed(DistributedOptions { draws_from, ..options }),
             _ => unreachable!("it is a method that consolidates"),
         };
         let mut log = Log { keeps_after: Some(keeps_after), ..Log::default() };

@@ -7,10 +7,10 @@ mod transports;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use dirigent::internals::checkpoint::Saved;
+use dirigent::internals::checkpoint::RunState;
 use dirigent::internals::engine::RunTotals;
 use dirigent::internals::engine::remote::{Host, Remote, RowSource};
-use dirigent::internals::method::MethodOptions;
+use dirigent::internals::method::MethodSetup;
 use dirigent::internals::method::av::AvOptions;
 use dirigent::internals::method::cgs::{Draws, Outcome};
 use dirigent::internals::method::consolidated::{DistributedOptions, Engine};
@@ -36,9 +36,9 @@ struct Log {
     /// Borders after which the state is put away.
     keeps_after: Option<usize>,
     n_borders: usize,
-    kept: Option<Saved>,
+    kept: Option<RunState>,
     /// The state to go on from.
-    saved: Option<Saved>,
+    saved: Option<RunState>,
 }
 
 impl Observer for Log {
@@ -57,11 +57,11 @@ impl Observer for Log {
         self.n_borders += 1;
         self.keeps_after == Some(self.n_borders)
     }
-    fn on_checkpoint(&mut self, saved: Saved) -> Result<()> {
+    fn on_checkpoint(&mut self, saved: RunState) -> Result<()> {
         self.kept = Some(saved);
         Ok(())
     }
-    fn take_saved(&mut self) -> Option<Saved> {
+    fn take_saved(&mut self) -> Option<RunState> {
         self.saved.take()
     }
 }
@@ -77,17 +77,11 @@ fn model() -> ModelOptions {
     ModelOptions { sigma: Some(1.0), sigma0: Some(20.0), ..ModelOptions::default() }
 }
 
-fn consolidated(schedule: Schedule, splits: bool, draws: Option<Draws>, engine: Engine) -> MethodOptions {
+fn consolidated(schedule: Schedule, splits: bool, draws: Option<Draws>, engine: Engine) -> MethodSetup {
     on_workers(WORKERS, schedule, splits, draws, engine)
 }
 
-fn on_workers(
-    n_workers: usize,
-    schedule: Schedule,
-    splits: bool,
-    draws: Option<Draws>,
-    engine: Engine,
-) -> MethodOptions {
+fn on_workers(n_workers: usize, schedule: Schedule, splits: bool, draws: Option<Draws>, engine: Engine) -> MethodSetup {
     let coordinator = CoordinatorOptions {
         n_workers: n_workers as u32,
         splits,
@@ -96,7 +90,7 @@ fn on_workers(
         seed: 3,
         ..CoordinatorOptions::default()
     };
-    MethodOptions::Distributed(DistributedOptions {
+    MethodSetup::Distributed(DistributedOptions {
         coordinator,
         model: model(),
         draws,
@@ -124,7 +118,7 @@ fn remote(transport: Loopback, labels: Option<&Path>) -> Engine {
     Engine::Remote(Remote::new("loopback", Arc::new(Mutex::new(transport)), sources, labels.map(Path::to_path_buf)))
 }
 
-fn fit(options: &MethodOptions, log: &mut Log) -> (Outcome, RunTotals) {
+fn fit(options: &MethodSetup, log: &mut Log) -> (Outcome, RunTotals) {
     let rows = Shard::of_table(table());
     let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
     let (outcome, totals) = dirigent::internals::method::run(&rows, &model, options, None, log).unwrap();
@@ -133,13 +127,13 @@ fn fit(options: &MethodOptions, log: &mut Log) -> (Outcome, RunTotals) {
 
 #[test]
 fn every_method_gives_the_labels_and_the_bytes_of_threads() {
-    let methods: [(&str, &dyn Fn(Engine) -> MethodOptions); 6] = [
+    let methods: [(&str, &dyn Fn(Engine) -> MethodSetup); 6] = [
         ("prog", &|engine| consolidated(Schedule::Sync, false, None, engine)),
         ("dirigent", &|engine| consolidated(Schedule::Sync, true, None, engine)),
         ("draws", &|engine| consolidated(Schedule::Sync, true, Some(Draws { n_draws: 3, thin: 2 }), engine)),
-        ("slicemr", &|engine| MethodOptions::Slice(in_rounds(engine))),
-        ("subc", &|engine| MethodOptions::Subc(in_rounds(engine))),
-        ("av", &|engine| MethodOptions::Av(AvOptions { rounds: in_rounds(engine), merges: false })),
+        ("slicemr", &|engine| MethodSetup::Slice(in_rounds(engine))),
+        ("subc", &|engine| MethodSetup::Subc(in_rounds(engine))),
+        ("av", &|engine| MethodSetup::Av(AvOptions { rounds: in_rounds(engine), merges: false })),
     ];
     for (name, method) in methods {
         let (mut here, mut there) = (Log::default(), Log::default());
@@ -181,7 +175,7 @@ fn a_worker_whose_host_dies_returns_with_its_labels_and_no_row_is_lost() {
 #[test]
 fn a_method_whose_rows_are_gone_with_a_host_says_so() {
     let transport = Loopback::new(WORKERS, Some((2, 4, 7)));
-    let options = MethodOptions::Av(AvOptions { rounds: in_rounds(remote(transport, None)), merges: false });
+    let options = MethodSetup::Av(AvOptions { rounds: in_rounds(remote(transport, None)), merges: false });
     let rows = Shard::of_table(table());
     let model = Model::resolve(&model(), &Survey::of(&rows)).unwrap();
     let error =

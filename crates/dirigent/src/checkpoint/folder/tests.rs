@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::checkpoint::{ChainState, Found as FoundState, NodesState};
+use crate::checkpoint::{ChainState, FoundState, NodesState};
 use crate::method::cgs::Outcome;
 use crate::posterior::horizon::{Cycles, Horizon, StoppedBecause};
 use crate::stats::{Stats, Sums};
@@ -33,7 +33,7 @@ fn nodes() -> Checkpoint {
         ..NodesState::default()
     });
     let found = Some(FoundState { outcome, totals: Default::default() });
-    Checkpoint { saved: Saved { stage, found, ..Saved::default() }, files: Files::default() }
+    Checkpoint { saved: RunState { stage, found, ..RunState::default() }, files: Files::default() }
 }
 
 fn names(folder: &Folder) -> Vec<String> {
@@ -120,8 +120,8 @@ fn a_manifest_that_leads_elsewhere_or_is_of_another_format_is_passed_over() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes that were changed although their checksum fits, as by somebody who means harm: an error or another state, never a panic, and no
-    /// memory by a length that nothing stands behind.
+    /// Bytes that were changed although their checksum fits, as by somebody who means harm: an
+    /// error or another state, never a panic, and no memory by a length that nothing stands behind.
     #[test]
     fn no_bytes_make_the_decoder_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
@@ -137,6 +137,6 @@ proptest! {
         if is_cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        let _ = decode::<(Saved, Files)>(Path::new("part"), &bytes);
+        let _ = decode::<(RunState, Files)>(Path::new("part"), &bytes);
     }
 }

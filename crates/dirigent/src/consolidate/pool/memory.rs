@@ -1,5 +1,5 @@
-//! The ledger put away and taken up again: pieces with their owners, and how far each component has come. Totals are added up anew, which gives the
-//! same to the last bit.
+//! The ledger save and taken up again: pieces with their owners, and how far each component has
+//! come. Totals are added up again, which gives the same to the last bit.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::{ComponentId, Piece, PieceKey, Pool, Trial};
 use crate::family::Conjugate;
 use crate::stats::{Stats, Sums};
 
-/// A settled pool, put away.
+/// A settled pool, save.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PoolMemory {
     pieces: Vec<(PieceKey, Piece)>,

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{Change, Component, ComponentId, Piece, PieceKey, PieceName, Pool, ShardId, Trial, of_shard};
-use crate::consolidate::Weighed;
+use crate::consolidate::WeighedStats;
 use crate::family::Conjugate;
 use crate::halves::Half;
 
 impl Pool {
-    /// Merges two components that have rows and returns the id that stays: the larger one's, on a tie the smaller id.
+    /// Merges two components that have rows and returns the id that stays: the larger one's, on a
+    /// tie the smaller id.
     pub fn merge(&mut self, a: ComponentId, b: ComponentId, family: &dyn Conjugate) -> ComponentId {
         let size = |id| self.total(id).expect("components that merge have rows").stats.count;
         let (kept, gone) =
@@ -23,14 +24,16 @@ impl Pool {
         kept
     }
 
-    /// Counts are whole numbers: in whatever order they are added, their sum is that of the pieces, which need not be gone through again.
-    fn add_total(&mut self, kept: ComponentId, gone: &Weighed, family: &dyn Conjugate) {
+    /// Counts are whole numbers: in whatever order they are added, their sum is that of the pieces,
+    /// which need not be gone through again.
+    fn add_total(&mut self, kept: ComponentId, gone: &WeighedStats, family: &dyn Conjugate) {
         let component = self.components.get_mut(&kept).expect("it has a total");
         component.total = component.total.as_ref().map(|total| total.union(gone, family));
         self.stale.remove(&kept);
     }
 
-    /// Regroups a component: the given pieces part from the others, both under new ids. Pieces without rows follow the larger part.
+    /// Regroups a component: the given pieces part from the others, both under new ids. Pieces
+    /// without rows follow the larger part.
     pub fn split(
         &mut self,
         id: ComponentId,
@@ -48,8 +51,9 @@ impl Pool {
         self.become_two(id, left, right, family)
     }
 
-    /// Splits a component into its halves, both under new ids. A piece without rows whose worker knows the current generation goes by the half
-    /// it is named by, so that what comes later finds its place; other pieces without rows are forgotten, and what comes later is a birth.
+    /// Splits a component into its halves, both under new ids. A piece without rows whose worker
+    /// knows the current generation goes by the half it is named by, so that what comes later finds
+    /// its place; other pieces without rows are forgotten, and what comes later is a birth.
     pub fn split_into_halves(&mut self, id: ComponentId, family: &dyn Conjugate) -> (ComponentId, ComponentId) {
         assert!(self.is_splittable(id), "every row is in a half");
         let Component { pieces, trial, .. } = self.components.remove(&id).expect("it has halves");
@@ -103,8 +107,9 @@ impl Pool {
         keys.into_iter().for_each(|key| drop(self.remove(key)));
     }
 
-    /// Gives a shard the live components as its vocabulary: its pieces of one component become one, named by the component, or one for each
-    /// half. What it had in components without rows is nothing, and is forgotten. A piece that is named so already is not touched. The pool must be
+    /// Gives a shard the live components as its vocabulary: its pieces of one component become one,
+    /// named by the component, or one for each half. What it had in components without rows is
+    /// nothing, and is forgotten. A piece that is named so already is not touched. The pool must be
     /// settled afterwards.
     pub fn fuse(&mut self, shard: ShardId) {
         let name_of = |piece: &Piece| PieceKey {

@@ -51,7 +51,8 @@ pub struct Piece {
     pub stats: Option<Stats>,
     /// The component it belongs to.
     pub owner: ComponentId,
-    /// The half of its owner that it counts in; `None` while it is in none of the current generation.
+    /// The half of its owner that it counts in; `None` while it is in none of the current
+    /// generation.
     pub half: Option<Half>,
     /// The generation of its name's halves that its worker was told.
     pub told: Option<u32>,

@@ -1,4 +1,5 @@
-//! The exact transition matrix of the moves over all 203 partitions of 6 pieces, from the same functions the sampler uses.
+//! The exact transition matrix of the moves over all 203 partitions of 6 pieces, from the same
+//! functions the sampler uses.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,8 @@ fn cases() -> [Case; 2] {
     [gaussian, counts]
 }
 
-/// Of shards in another order than they are numbered: (shard, piece) order is not the order of arrival.
+/// Of shards in another order than they are numbered: (shard, piece) order is not the order of
+/// arrival.
 fn key(piece_ix: usize) -> PieceKey {
     PieceKey::whole((piece_ix as u32 * 5) % 3, PieceName::Birth(piece_ix as u64))
 }
@@ -95,7 +97,8 @@ fn posterior(case: &Case, partitions: &[Partition]) -> Vec<f64> {
     logs.iter().map(|log| libm::exp(log - total)).collect()
 }
 
-/// The distribution of the next state. What stays is added up move by move, so that the sum tells whether proposals are normalised.
+/// The distribution of the next state. What stays is added up move by move, so that the sum tells
+/// whether proposals are normalised.
 fn row_of_matrix(case: &Case, partitions: &BTreeMap<Partition, usize>, from: &Partition, slip: Slip) -> Vec<f64> {
     let pool = pool_of(case, from);
     let moves = Moves::new(&pool, case.family.as_ref(), ALPHA);
@@ -182,8 +185,9 @@ fn the_test_of_invariance_finds_the_slips() {
     }
 }
 
-/// A chi-square of the next states from one state, with those expected less than 5 times taken together. Its mean is the degrees of freedom f,
-/// its variance 2f: f + 6√(2f) is exceeded with probability below 1e-4 for f ≥ 5.
+/// A chi-square of the next states from one state, with those expected less than 5 times taken
+/// together. Its mean is the degrees of freedom f, its variance 2f: f + 6√(2f) is exceeded with
+/// probability below 1e-4 for f ≥ 5.
 #[test]
 fn drawn_moves_follow_the_matrix() {
     let (n, list) = (20_000, all_partitions());
@@ -217,7 +221,8 @@ fn drawn_moves_follow_the_matrix() {
     }
 }
 
-/// Many moves in one call equal as many calls of one move: what is kept up to date is what would be computed afresh.
+/// Many moves in one call equal as many calls of one move: what is kept up to date is what would be
+/// computed again.
 #[test]
 fn bookkeeping_over_many_moves_equals_a_fresh_start() {
     for case in cases() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::protocol::{Answer, Begin, Request, Said, What};
+use super::protocol::{Answer, AnswerBody, Begin, Request, What};
 use crate::consolidate::ShardId;
 use crate::engine::call::{Stopwatch, tell};
 use crate::engine::failed;
@@ -17,7 +17,7 @@ use crate::protocol::{Address, Event, Frame, Node};
 use crate::rows::Shard;
 use crate::run_dir::write_file;
 
-/// Labels are put away no more often than this.
+/// Labels are saved no more often than this.
 const APART: Duration = Duration::from_secs(1);
 
 /// Where workers live. It may be asked from one thread and interrupted from another.
@@ -33,7 +33,7 @@ struct Seat {
     shard: Shard,
     node: Box<dyn Node>,
     labels: Option<PathBuf>,
-    /// When they were put away last.
+    /// When they were saved last.
     kept: Option<Instant>,
 }
 
@@ -57,18 +57,18 @@ impl Host {
         self.interrupt.raise();
     }
 
-    fn answer(&self, Request { worker, what, .. }: Request, shared: Option<&[u8]>) -> Result<Said> {
+    fn answer(&self, Request { worker, what, .. }: Request, shared: Option<&[u8]>) -> Result<AnswerBody> {
         let mut workers = lock(&self.workers);
         let event = match what {
             What::Begin(begin) => {
                 let shard = workers.remove(&worker).map(|seat| seat.shard);
                 workers.insert(worker, Seat::begin(worker, shard, *begin, self.interrupt.clone())?);
-                return Ok(Said::Ready);
+                return Ok(AnswerBody::Ready);
             }
             What::State { before_answer } => {
                 let node = &seat(&mut workers, worker)?.node;
                 let state = if before_answer { node.checkpoint_before_answer() } else { Some(node.checkpoint()) };
-                return Ok(Said::State(state));
+                return Ok(AnswerBody::State(state));
             }
             What::Start => Event::Start,
             What::Frame { from, own } => {
@@ -78,7 +78,7 @@ impl Host {
         let seat = seat(&mut workers, worker)?;
         let outcome = tell(&mut *seat.node, Address::Worker(worker), event, Stopwatch::Wall)?;
         seat.keep()?;
-        Ok(Said::Outcome(outcome.into()))
+        Ok(AnswerBody::Outcome(outcome.into()))
     }
 }
 
@@ -116,7 +116,7 @@ impl Seat {
     }
 }
 
-/// What an earlier life has put away, if it came to that.
+/// What an earlier life has save, if it came to that.
 fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -1,11 +1,13 @@
-//! The engine of other machines: workers on hosts that something outside this library reaches, such as Ray or MPI.
+//! The engine of other machines: workers on hosts that something outside this library reaches, such
+//! as Ray or MPI.
 //!
 //! ```text
 //! driver: Desk ─ RemoteWorkers ─ Transport ══ bytes ══ whatever there is ══ bytes ══ Host ─ Worker
 //! ```
 //!
-//! A [`Transport`] moves bytes and says who is gone and who is back. All else is here, and the same for all of them: a [`Host`] opens the rows of its
-//! workers itself, makes their nodes and puts their labels away, so that a worker can be made again elsewhere.
+//! A [`Transport`] moves bytes and says who is gone and who is back. All else is here, and the same
+//! for all of them: a [`Host`] opens the rows of its workers itself, makes their nodes and puts
+//! their labels away, so that a worker can be made again elsewhere.
 
 mod host;
 mod protocol;
@@ -20,22 +22,25 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use self::protocol::{Answer, Begin, Request, Said, What};
+use self::protocol::{Answer, AnswerBody, Begin, Request, What};
 use super::desk::{Arrival, Border, Desk, Workers};
 use super::{Driver, RunTotals, failed};
 use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
 use crate::protocol::{Address, Event, Frame, Node, WorkerSpec};
 
-/// How long one look for arrivals takes at most: so often is it asked whether the run is interrupted.
+/// How long one look for arrivals takes at most: so often is it asked whether the run is
+/// interrupted.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What moves bytes between this process and the hosts of workers.
 pub trait Transport: Send {
-    /// Takes a request to the host of a worker, without waiting for it. `shared` is the same for all workers that are sent the same in a row.
+    /// Takes a request to the host of a worker, without waiting for it. `shared` is the same for
+    /// all workers that are sent the same in a row.
     fn post(&mut self, worker: ShardId, request: Vec<u8>, shared: Option<&Arc<[u8]>>) -> Result<()>;
 
-    /// What has come, in the order of each worker's requests; it waits for something at most so long.
+    /// What has come, in the order of each worker's requests; it waits for something at most so
+    /// long.
     fn receive(&mut self, wait: Duration) -> Result<Vec<Delivery>>;
 
     /// Whatever is being computed should break off, where that can be said.
@@ -47,7 +52,8 @@ pub trait Transport: Send {
 pub enum Delivery {
     /// What a host has answered.
     Answer(ShardId, Vec<u8>),
-    /// The host of a worker is gone, because of this: nothing that was asked of it will be answered.
+    /// The host of a worker is gone, because of this: nothing that was asked of it will be
+    /// answered.
     Lost(ShardId, String),
     /// There is a host for that worker again, in this place.
     Back(ShardId, String),
@@ -65,7 +71,8 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Workers by number that are to open these rows. Each puts its labels into the folder `labels`, which all hosts see, if there is one.
+    /// Workers by number that are to open these rows. Each puts its labels into the folder
+    /// `labels`, which all hosts see, if there is one.
     pub fn new(
         name: &'static str,
         transport: Arc<Mutex<dyn Transport>>,
@@ -81,7 +88,8 @@ impl Remote {
         self.name
     }
 
-    /// Runs a coordinator here and workers there to their end; worker `w` is made as `specs[w]` says.
+    /// Runs a coordinator here and workers there to their end; worker `w` is made as `specs[w]`
+    /// says.
     pub(crate) fn run(
         &self,
         coordinator: &mut dyn Node,
@@ -132,7 +140,7 @@ struct RemoteWorkers<'a> {
 }
 
 impl RemoteWorkers<'_> {
-    /// Has the node of a worker made: for a run that begins, or from what its last life has put away.
+    /// Has the node of a worker made: for a run that begins, or from what its last life has save.
     fn begin(&mut self, worker: ShardId, is_again: bool) -> Result<()> {
         let ix = worker as usize;
         self.lives[ix] += 1;
@@ -147,7 +155,7 @@ impl RemoteWorkers<'_> {
     }
 
     /// What a worker's present node has said; nothing for one that was given up.
-    fn said(&self, worker: ShardId, bytes: &[u8]) -> Option<Result<Said>> {
+    fn said(&self, worker: ShardId, bytes: &[u8]) -> Option<Result<AnswerBody>> {
         match Answer::decode(bytes) {
             Ok(answer) if answer.life != self.lives[worker as usize] => None,
             Ok(answer) => Some(answer.result(worker)),
@@ -182,7 +190,7 @@ impl Workers for RemoteWorkers<'_> {
             Event::Frame { from, frame: Frame { own, shared } } => {
                 self.ask(worker, What::Frame { from, own: own.to_vec() }, shared.as_ref())
             }
-            // told to coordinators only
+            // for coordinators only
             Event::Lost(_) | Event::Stop => Ok(()),
         }
     }
@@ -197,9 +205,11 @@ impl Workers for RemoteWorkers<'_> {
                     return Ok(Some(Arrival::Back(worker)));
                 }
                 Delivery::Answer(worker, bytes) => match self.said(worker, &bytes) {
-                    None | Some(Ok(Said::Ready)) => {}
-                    Some(Ok(Said::Outcome(outcome))) => return Ok(Some(Arrival::Handled(worker, Ok(outcome.into())))),
-                    Some(Ok(Said::State(_))) => return Err(out_of_turn(worker)),
+                    None | Some(Ok(AnswerBody::Ready)) => {}
+                    Some(Ok(AnswerBody::Outcome(outcome))) => {
+                        return Ok(Some(Arrival::Handled(worker, Ok(outcome.into()))));
+                    }
+                    Some(Ok(AnswerBody::State(_))) => return Err(out_of_turn(worker)),
                     Some(Err(error)) => return Ok(Some(Arrival::Handled(worker, Err(error)))),
                 },
             }
@@ -217,11 +227,11 @@ impl Workers for RemoteWorkers<'_> {
         while n_waiting > 0 {
             match self.next_delivery(LOOK)? {
                 Some(Delivery::Answer(worker, bytes)) => match self.said(worker, &bytes).transpose()? {
-                    Some(Said::State(state)) => {
+                    Some(AnswerBody::State(state)) => {
                         states[worker as usize] = state;
                         n_waiting -= 1;
                     }
-                    Some(Said::Ready | Said::Outcome(_)) => return Err(out_of_turn(worker)),
+                    Some(AnswerBody::Ready | AnswerBody::Outcome(_)) => return Err(out_of_turn(worker)),
                     None => {}
                 },
                 Some(lost @ Delivery::Lost(..)) => {
@@ -241,7 +251,7 @@ impl Workers for RemoteWorkers<'_> {
     }
 
     fn expel(&mut self, worker: ShardId) -> Result<bool> {
-        // where it lives it is made again, from what it has put away itself
+        // where it lives it is made again, from what it has save itself
         self.arrivals.push_front(Delivery::Back(worker, String::new()));
         Ok(true)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row_source::RowSource;
 use crate::consolidate::ShardId;
-use crate::engine::call::Outcome;
+use crate::engine::call::CallOutcome;
 use crate::engine::failed;
 use crate::error::{Error, InputError, Result};
 use crate::protocol::{Address, Frame, Outbox, WorkerSpec};
@@ -29,7 +29,7 @@ pub(super) enum What {
     Start,
     /// Tell it that a frame has arrived; what all workers are sent alike comes beside the request.
     Frame { from: Address, own: Vec<u8> },
-    /// Say what it would go on from.
+    /// Say what it would resume from.
     State { before_answer: bool },
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Begin {
     pub(super) spec: WorkerSpec,
     /// The file that it puts its labels into.
     pub(super) labels: Option<PathBuf>,
-    /// Whether it was lost: then it goes on from what lies in that file.
+    /// Whether it was lost: then it resumes from what lies in that file.
     pub(super) is_again: bool,
 }
 
@@ -52,23 +52,23 @@ pub(super) struct Answer {
     pub(super) place: String,
     /// As in the request.
     pub(super) life: u32,
-    pub(super) said: Result<Said, Failure>,
+    pub(super) said: Result<AnswerBody, Failure>,
 }
 
 /// What came of a request.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Said {
+pub(super) enum AnswerBody {
     /// The node is made.
     Ready,
-    /// It was told something.
-    Outcome(Happened),
-    /// What it would go on from.
+    /// It received an event.
+    Outcome(RemoteOutcome),
+    /// What it would resume from.
     State(Option<Vec<u8>>),
 }
 
 /// What a worker wants said and done. Workers make no reports.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Happened {
+pub(super) struct RemoteOutcome {
     frames: Vec<(Address, Vec<u8>, Option<Vec<u8>>)>,
     swept_rows: u64,
     is_done: bool,
@@ -104,7 +104,7 @@ impl Answer {
     }
 
     /// What was said; an error names the worker and its place.
-    pub(super) fn result(self, worker: ShardId) -> Result<Said> {
+    pub(super) fn result(self, worker: ShardId) -> Result<AnswerBody> {
         let place = self.place;
         self.said.map_err(|failure| match failure {
             Failure::Input { file, row, column, problem, hint } => {
@@ -133,8 +133,8 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<Outcome> for Happened {
-    fn from(Outcome { out, seconds }: Outcome) -> Self {
+impl From<CallOutcome> for RemoteOutcome {
+    fn from(CallOutcome { out, seconds }: CallOutcome) -> Self {
         let parts =
             |(to, frame): (Address, Frame)| (to, frame.own.to_vec(), frame.shared.map(|shared| shared.to_vec()));
         let frames = out.frames.into_iter().map(parts).collect();
@@ -142,8 +142,8 @@ impl From<Outcome> for Happened {
     }
 }
 
-impl From<Happened> for Outcome {
-    fn from(Happened { frames, swept_rows, is_done, seconds }: Happened) -> Self {
+impl From<RemoteOutcome> for CallOutcome {
+    fn from(RemoteOutcome { frames, swept_rows, is_done, seconds }: RemoteOutcome) -> Self {
         let frame = |(to, own, shared): (Address, Vec<u8>, Option<Vec<u8>>)| {
             (to, Frame { own: own.into(), shared: shared.map(Into::into) })
         };

@@ -1,4 +1,5 @@
-//! Where a worker's rows are: in files that its host opens itself, or, where they were never in a file, beside the request.
+//! Where a worker's rows are: in files that its host opens itself, or, where they were never in a
+//! file, beside the request.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -31,7 +32,8 @@ pub enum RowSource {
 /// A run of rows of files, and what is done to them before they are fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRows {
-    /// The files that the rows are in, each with the number of rows it had when the run was planned.
+    /// The files that the rows are in, each with the number of rows it had when the run was
+    /// planned.
     pub files: Vec<(PathBuf, usize)>,
     /// Which of these files' rows.
     pub rows: Range<usize>,
@@ -65,7 +67,8 @@ impl RowSource {
 }
 
 impl FileRows {
-    /// The part of the files' rows that a worker has: files without any of its rows are left out, so it never opens them.
+    /// The part of the files' rows that a worker has: files without any of its rows are left out,
+    /// so it never opens them.
     #[must_use]
     pub fn part(&self, rows: Range<usize>) -> Self {
         let (mut files, mut first_row, mut begins) = (Vec::new(), 0, None);
@@ -108,7 +111,8 @@ impl FileRows {
     }
 }
 
-/// What a model file has as JSON is so here: the wire format proper knows no fields that are left out.
+/// What a model file has as JSON is so here: the wire format proper knows no fields that are left
+/// out.
 mod as_json {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 

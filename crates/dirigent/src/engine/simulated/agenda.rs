@@ -3,15 +3,16 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Things to come. Of two at the same time the one that was entered first comes first, so a run can be replayed.
+/// Things to come. Of two at the same time the one that was entered first comes first, so a run can
+/// be replayed.
 #[derive(Debug)]
 pub(super) struct Agenda<T> {
-    heap: BinaryHeap<Entry<T>>,
+    heap: BinaryHeap<AgendaEntry<T>>,
     n_entered: u64,
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct AgendaEntry<T> {
     at: f64,
     number: u64,
     what: T,
@@ -23,7 +24,7 @@ impl<T> Agenda<T> {
     }
 
     pub(super) fn enter(&mut self, at: f64, what: T) {
-        self.heap.push(Entry { at, number: self.n_entered, what });
+        self.heap.push(AgendaEntry { at, number: self.n_entered, what });
         self.n_entered += 1;
     }
 
@@ -38,25 +39,25 @@ impl<T> Agenda<T> {
 }
 
 /// Earlier is greater, because the heap gives its greatest first.
-impl<T> Ord for Entry<T> {
+impl<T> Ord for AgendaEntry<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.at.total_cmp(&self.at).then(other.number.cmp(&self.number))
     }
 }
 
-impl<T> PartialOrd for Entry<T> {
+impl<T> PartialOrd for AgendaEntry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Entry<T> {
+impl<T> PartialEq for AgendaEntry<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<T> Eq for Entry<T> {}
+impl<T> Eq for AgendaEntry<T> {}
 
 #[cfg(test)]
 mod tests {

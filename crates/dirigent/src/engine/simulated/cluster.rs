@@ -9,7 +9,7 @@ use super::options::{Cost, Simulation};
 use super::traffic::{Flight, Happening};
 use super::{Moment, Respawn, Watcher};
 use crate::consolidate::ShardId;
-use crate::engine::call::{self, Outcome, Stopwatch, name};
+use crate::engine::call::{self, CallOutcome, Stopwatch, name};
 use crate::engine::meter::Meter;
 use crate::engine::roll::Roll;
 use crate::engine::{Driver, RunTotals, failed};
@@ -17,13 +17,13 @@ use crate::error::{Error, Result};
 use crate::protocol::{Address, Event, Node, Outbox};
 
 /// All there is.
-pub(super) struct Cluster<'a, C, W> {
+pub(super) struct VirtualCluster<'a, C, W> {
     pub(super) simulation: &'a Simulation,
     pub(super) coordinator: &'a mut C,
     /// `None`: dead, or not yet joined.
     pub(super) workers: Vec<Option<W>>,
-    pub(super) desk: Host,
-    pub(super) hosts: Vec<Host>,
+    pub(super) desk: VirtualHost,
+    pub(super) hosts: Vec<VirtualHost>,
     /// Workers that wait for a processor, each once, the one that has waited longest first.
     pub(super) ready: VecDeque<ShardId>,
     pub(super) n_computing: usize,
@@ -42,7 +42,7 @@ pub(super) struct Cluster<'a, C, W> {
 
 /// The place of a node: it stays when the node dies.
 #[derive(Debug, Default)]
-pub(super) struct Host {
+pub(super) struct VirtualHost {
     pub(super) inbox: VecDeque<Event>,
     pub(super) is_busy: bool,
     /// Which of the nodes that lived here: 0 before the first.
@@ -56,7 +56,7 @@ pub(super) struct Host {
     pub(super) expelled: u64,
 }
 
-impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
+impl<'a, C: Node, W: Node> VirtualCluster<'a, C, W> {
     pub(super) fn new(
         coordinator: &'a mut C,
         workers: Vec<W>,
@@ -70,8 +70,8 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
             simulation,
             coordinator,
             workers: (0..n_places).map(|_| None).collect(),
-            desk: Host::default(),
-            hosts: (0..n_places).map(|_| Host::default()).collect(),
+            desk: VirtualHost::default(),
+            hosts: (0..n_places).map(|_| VirtualHost::default()).collect(),
             ready: VecDeque::new(),
             n_computing: 0,
             may_idle: false,
@@ -123,7 +123,7 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
     }
 
     /// The place of the coordinator or a worker.
-    pub(super) fn host(&mut self, who: Address) -> &mut Host {
+    pub(super) fn host(&mut self, who: Address) -> &mut VirtualHost {
         match who {
             Address::Worker(shard) => &mut self.hosts[shard as usize],
             Address::Coordinator | Address::Driver => &mut self.desk,
@@ -149,7 +149,8 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
         Ok(())
     }
 
-    /// A node takes in an event, or an idle step. What it says is kept until the time that takes is over.
+    /// A node takes in an event, or an idle step. What it says is kept until the time that takes is
+    /// over.
     fn compute(&mut self, who: Address, event: Option<Event>) -> Result<()> {
         let node: &mut dyn Node = match who {
             Address::Worker(shard) => self.workers[shard as usize].as_mut().expect("only the living are ready"),
@@ -162,7 +163,7 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
                 match call::tell(node, who, event, stopwatch) {
                     Err(Error::BadFrame { from: Address::Worker(shard), why }) if who == Address::Coordinator => {
                         self.expel(shard, &why);
-                        Outcome { out: Outbox::default(), seconds: 0.0 }
+                        CallOutcome { out: Outbox::default(), seconds: 0.0 }
                     }
                     outcome => outcome?,
                 }
@@ -182,7 +183,7 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
         Ok(())
     }
 
-    fn cost(&self, who: Address, outcome: &Outcome) -> f64 {
+    fn cost(&self, who: Address, outcome: &CallOutcome) -> f64 {
         match (who, self.simulation.cost) {
             (Address::Worker(shard), Cost::Measured) => outcome.seconds * self.simulation.slowness(shard),
             (Address::Worker(shard), Cost::PerRow { worker, .. }) => {
@@ -193,7 +194,7 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
         }
     }
 
-    fn complete(&mut self, who: Address, life: u64, outcome: Outcome) -> Result<()> {
+    fn complete(&mut self, who: Address, life: u64, outcome: CallOutcome) -> Result<()> {
         let host = self.host(who);
         host.is_busy = false;
         let has_more = !host.inbox.is_empty();
@@ -208,8 +209,8 @@ impl<'a, C: Node, W: Node> Cluster<'a, C, W> {
     }
 
     /// Does what a node wants said and done.
-    fn publish(&mut self, from: Address, life: u64, outcome: Outcome) -> Result<()> {
-        let Outcome { out, seconds } = outcome;
+    fn publish(&mut self, from: Address, life: u64, outcome: CallOutcome) -> Result<()> {
+        let CallOutcome { out, seconds } = outcome;
         self.meter.count(from, &out, seconds);
         if out.is_done {
             self.roll.done(from);

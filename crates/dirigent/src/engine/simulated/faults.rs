@@ -1,8 +1,9 @@
-//! Crashes, returns, joins, nonsense and checkpoints: what befalls the nodes of a simulated cluster after a report.
+//! Crashes, returns, joins, nonsense and checkpoints: what befalls the nodes of a simulated cluster
+//! after a report.
 
 use std::collections::BTreeMap;
 
-use super::cluster::{Cluster, Host};
+use super::cluster::{VirtualCluster, VirtualHost};
 use super::options::{Checkpoints, Crash, Garbage, Simulation};
 use crate::consolidate::ShardId;
 use crate::error::Result;
@@ -46,10 +47,10 @@ impl Mishaps {
     }
 }
 
-impl<C: Node, W: Node> Cluster<'_, C, W> {
-    /// A new coordinator, or the first, is told to start, and what else it cannot know.
+impl<C: Node, W: Node> VirtualCluster<'_, C, W> {
+    /// A new coordinator, or the first, starts and receives what else it cannot know.
     pub(super) fn begin_coordinator(&mut self) {
-        self.desk = Host { life: self.desk.life + 1, ..Host::default() };
+        self.desk = VirtualHost { life: self.desk.life + 1, ..VirtualHost::default() };
         self.may_idle = false;
         self.roll.enter(Address::Coordinator);
         self.network.reset(Address::Coordinator);
@@ -65,19 +66,21 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
         }
     }
 
-    /// A worker takes its place and is told to start.
+    /// A worker takes its place and starts.
     pub(super) fn begin_worker(&mut self, shard: ShardId, worker: W) {
         let who = Address::Worker(shard);
         let host = self.host(who);
         let expelled = host.expelled;
-        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), expelled, ..Host::default() };
+        *host =
+            VirtualHost { life: host.life + 1, checkpoint: host.checkpoint.take(), expelled, ..VirtualHost::default() };
         self.workers[shard as usize] = Some(worker);
         self.roll.enter(who);
         self.network.reset(who);
         self.post(who, Event::Start);
     }
 
-    /// Lets happen what was planned for this cycle. Once the coordinator is done nobody could be told any more.
+    /// Lets happen what was planned for this cycle. Once the coordinator is done nobody could be
+    /// told any more.
     pub(super) fn after_report(&mut self, cycle: u64) -> Result<()> {
         self.mishaps.n_reports += 1;
         if !self.roll.is_active(Address::Coordinator) {
@@ -164,7 +167,8 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
         Frame::new((0..frame.n_bytes()).map(|_| noise.bits() as u8).collect())
     }
 
-    /// A worker has said what no sound one says: nobody listens to it any more, and it is lost until it is made again.
+    /// A worker has said what no sound one says: nobody listens to it any more, and it is lost
+    /// until it is made again.
     pub(super) fn expel(&mut self, shard: ShardId, why: &str) {
         if !self.is_there(Address::Worker(shard)) {
             return;
@@ -186,7 +190,8 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
         let host = self.host(who);
         let was_computing = host.is_busy;
         let expelled = host.expelled;
-        *host = Host { life: host.life + 1, checkpoint: host.checkpoint.take(), expelled, ..Host::default() };
+        *host =
+            VirtualHost { life: host.life + 1, checkpoint: host.checkpoint.take(), expelled, ..VirtualHost::default() };
         self.n_computing -= usize::from(was_computing);
         self.ready.retain(|ready| *ready != shard);
         self.roll.leave(who);

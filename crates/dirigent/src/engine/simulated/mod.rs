@@ -1,9 +1,12 @@
-//! The engine of a virtual cluster: deterministic, on a clock of its own, with everything that can go wrong in a real one.
+//! The engine of a virtual cluster: deterministic, on a clock of its own, with everything that can
+//! go wrong in a real one.
 //!
-//! For tests (any schedule of late, lost and doubled frames, crashes and returns, from a seed) and for projections to clusters larger than
-//! this machine. A node is called when its event begins on the virtual clock, and what it says leaves it when the event's time is over; one
-//! that dies before that has said nothing. A worker whose frame is refused is expelled: it dies. The network is told in [`Simulation`]: a link per node, the coordinator's shared by
-//! all. What goes to the driver is measurement: it is counted, but takes no time.
+//! For tests (any schedule of late, lost and doubled frames, crashes and returns, from a seed) and
+//! for projections to clusters larger than this machine. A node is called when its event begins on
+//! the virtual clock, and what it says leaves it when the event's time is over; one that dies
+//! before that has said nothing. A worker whose frame is refused is expelled: it dies. The network
+//! is told in [`Simulation`]: a link per node, the coordinator's shared by all. What goes to the
+//! driver is measurement: it is counted, but takes no time.
 
 mod agenda;
 mod cluster;
@@ -16,7 +19,7 @@ mod traffic;
 
 pub use self::options::{Checkpoints, Cost, Crash, Garbage, Simulation};
 
-use self::cluster::Cluster;
+use self::cluster::VirtualCluster;
 use super::{Driver, RunTotals, failed};
 use crate::consolidate::ShardId;
 use crate::error::Result;
@@ -30,7 +33,8 @@ pub trait Respawn<C = Box<dyn Node>, W = Box<dyn Node>> {
     /// A coordinator that knows nothing yet: it asks the workers.
     fn coordinator(&mut self) -> Result<C>;
 
-    /// Who the workers are when a coordinator is about to be made, those that joined included: the ones to ask.
+    /// Who the workers are when a coordinator is about to be made, those that joined included: the
+    /// ones to ask.
     fn on_workers(&mut self, workers: &[ShardId]) {
         let _ = workers;
     }
@@ -50,7 +54,7 @@ impl<C, W> Respawn<C, W> for NoRespawn {
     }
 }
 
-/// The nodes, right after one of them was told something.
+/// The nodes, right after one of them received an event.
 // public for the tests only
 #[doc(hidden)]
 #[derive(Debug)]
@@ -69,7 +73,8 @@ pub struct Moment<'a, C, W> {
 #[doc(hidden)]
 pub type Watcher<'a, C, W> = dyn FnMut(&Moment<'_, C, W>) + 'a;
 
-/// Runs the nodes to their end; worker `w` is `workers[w]`. Where the coordinator crashes, `coordinator` is its successor afterwards.
+/// Runs the nodes to their end; worker `w` is `workers[w]`. Where the coordinator crashes,
+/// `coordinator` is its successor afterwards.
 pub fn run<C: Node, W: Node>(
     coordinator: &mut C,
     workers: Vec<W>,
@@ -78,10 +83,11 @@ pub fn run<C: Node, W: Node>(
     driver: &mut dyn Driver,
 ) -> Result<RunTotals> {
     simulation.check(workers.len())?;
-    Cluster::new(coordinator, workers, simulation, respawn, driver, None).run()
+    VirtualCluster::new(coordinator, workers, simulation, respawn, driver, None).run()
 }
 
-/// The same, with someone who looks at the nodes after every event: the tests of what must hold at all times.
+/// The same, with someone who looks at the nodes after every event: the tests of what must hold at
+/// all times.
 // public for the tests only
 #[doc(hidden)]
 pub fn run_watched<C: Node, W: Node>(
@@ -93,5 +99,5 @@ pub fn run_watched<C: Node, W: Node>(
     watcher: &mut Watcher<'_, C, W>,
 ) -> Result<RunTotals> {
     simulation.check(workers.len())?;
-    Cluster::new(coordinator, workers, simulation, respawn, driver, Some(watcher)).run()
+    VirtualCluster::new(coordinator, workers, simulation, respawn, driver, Some(watcher)).run()
 }

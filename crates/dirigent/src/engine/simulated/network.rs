@@ -1,8 +1,9 @@
 //! The simulated network: one full-duplex link per node, and what goes wrong on the way.
 //!
-//! A frame leaves when its sender's uplink is free and occupies it for its bytes over the bandwidth. Its head is there a latency later and
-//! its bytes stream on into the receiver's downlink as soon as that is free (cut-through), for the same time again. The coordinator's link is as
-//! wide as any other and all frames pass it: it is where a cluster's traffic queues.
+//! A frame leaves when its sender's uplink is free and occupies it for its bytes over the
+//! bandwidth. Its head is there a latency later and its bytes stream on into the receiver's
+//! downlink as soon as that is free (cut-through), for the same time again. The coordinator's link
+//! is as wide as any other and all frames pass it: it is where a cluster's traffic queues.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use super::options::Simulation;
 use crate::protocol::Address;
 use crate::rng::{Role, Seed, Stream};
 
-/// Held-up frames and doubles are late by up to so many latencies.
+/// Held-up frames and doubles are late by up to this many latencies.
 const LONGEST_DELAY: f64 = 10.0;
 
 /// The links of all nodes and the luck of their frames.

@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::consolidate::ShardId;
 use crate::error::{InputError, Result};
 
-/// A cluster, its network and what goes wrong in it. The default is a faultless data-centre network of 0.2 ms and 10 Gbit/s.
+/// A cluster, its network and what goes wrong in it. The default is a faultless data-centre network
+/// of 0.2 ms and 10 Gbit/s.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulation {
     /// Everything random here is derived from it.
@@ -20,7 +21,8 @@ pub struct Simulation {
     pub reorder: f64,
     /// The probability that a frame is lost; it is sent again until it gets through.
     pub loss: f64,
-    /// The probability that a frame arrives a second time, by up to ten latencies and one `retry` later.
+    /// The probability that a frame arrives a second time, by up to ten latencies and one `retry`
+    /// later.
     pub duplicate: f64,
     /// Seconds after which a lost frame is sent again.
     pub retry: f64,
@@ -30,11 +32,13 @@ pub struct Simulation {
     pub garbage: Vec<Garbage>,
     /// The cycle after whose report the coordinator dies; a new one takes its place at once.
     pub coordinator_crash: Option<u64>,
-    /// Workers that join, each after the report of a cycle. Their numbers follow those of the first workers.
+    /// Workers that join, each after the report of a cycle. Their numbers follow those of the first
+    /// workers.
     pub joins: Vec<(u64, ShardId)>,
     /// How long events take.
     pub cost: Cost,
-    /// How many workers can compute at once; without it each has a processor of its own. The coordinator always has one.
+    /// How many workers can compute at once; without it each has a processor of its own. The
+    /// coordinator always has one.
     pub cores: Option<usize>,
     /// When workers are asked for a checkpoint.
     pub checkpoints: Checkpoints,
@@ -101,14 +105,15 @@ pub enum Cost {
 /// When workers are asked for a checkpoint. Only those are asked that are going to need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Checkpoints {
-    /// After every report; a worker in the middle of an event: after that event. A crash comes first.
+    /// After every report; a worker in the middle of an event: after that event. A crash comes
+    /// first.
     EveryReport,
-    /// After every so many events of a worker.
+    /// Events of a worker between two of these.
     EveryEvents(u64),
 }
 
 impl Simulation {
-    /// Whether the options make sense for so many workers at the start.
+    /// Whether the options make sense for this many workers at the start.
     pub fn check(&self, n_workers: usize) -> Result<()> {
         let n_joined = n_workers + self.joins.len();
         let number = |field: &str, value: f64, is_valid: bool, wants: &str| {

@@ -1,8 +1,9 @@
-//! What is under way in a simulated cluster: frames between their sender and their receiver, and events that are not yet over.
+//! What is under way in a simulated cluster: frames between their sender and their receiver, and
+//! events that are not yet over.
 
-use super::cluster::{Cluster, Host};
+use super::cluster::{VirtualCluster, VirtualHost};
 use super::network::Passage;
-use crate::engine::call::Outcome;
+use crate::engine::call::CallOutcome;
 use crate::protocol::{Address, Event, Frame, Node};
 
 /// What can happen.
@@ -14,7 +15,7 @@ pub(super) enum Happening {
     /// A lost frame is to be sent again.
     Resends(Flight),
     /// A node has computed.
-    Completes { who: Address, life: u64, outcome: Outcome },
+    Completes { who: Address, life: u64, outcome: CallOutcome },
 }
 
 /// A frame on its way.
@@ -27,7 +28,7 @@ pub(super) struct Flight {
     pub(super) frame: Frame,
 }
 
-impl<C: Node, W: Node> Cluster<'_, C, W> {
+impl<C: Node, W: Node> VirtualCluster<'_, C, W> {
     pub(super) fn send(&mut self, flight: Flight) {
         match self.network.send(self.now, flight.from, flight.frame.n_bytes()) {
             Passage::Lost(again_at) => self.agenda.enter(again_at, Happening::Resends(flight)),
@@ -55,8 +56,8 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
         self.post(flight.to, Event::Frame { from: flight.from, frame: flight.frame });
     }
 
-    /// What death has made void: the dead say nothing more and send nothing again, and frames to them vanish. (A frame to a predecessor
-    /// reaches its successor.)
+    /// What death has made void: the dead say nothing more and send nothing again, and frames to
+    /// them vanish. (A frame to a predecessor reaches its successor.)
     pub(super) fn is_void(&self, happening: &Happening) -> bool {
         match happening {
             Happening::Completes { who, life, .. } => self.life(*who) != *life,
@@ -94,12 +95,12 @@ impl<C: Node, W: Node> Cluster<'_, C, W> {
                 outcome.out.frames.iter().filter(|(to, _)| *to != Address::Driver).count()
             }
         });
-        let waiting = self.hosts.iter().chain([&self.desk]).map(Host::n_frames);
+        let waiting = self.hosts.iter().chain([&self.desk]).map(VirtualHost::n_frames);
         under_way.chain(waiting).sum()
     }
 }
 
-impl Host {
+impl VirtualHost {
     fn n_frames(&self) -> usize {
         self.inbox.iter().filter(|event| matches!(event, Event::Frame { .. })).count()
     }

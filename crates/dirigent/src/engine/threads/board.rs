@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-use super::super::call::{Outcome, Stopwatch, tell};
+use super::super::call::{CallOutcome, Stopwatch, tell};
 use crate::consolidate::ShardId;
 use crate::error::Result;
 use crate::protocol::{Address, Event, Node};
 
 /// What came of one event of a worker.
-pub(super) type Handled = (ShardId, Result<Outcome>);
+pub(super) type Handled = (ShardId, Result<CallOutcome>);
 
 /// All workers with the events that wait for them.
 pub(super) struct Board {
@@ -22,7 +22,8 @@ pub(super) struct Board {
 
 struct State {
     slots: Vec<Slot>,
-    /// Workers that are here and have something to do, each once, the one that has waited longest first.
+    /// Workers that are here and have something to do, each once, the one that has waited longest
+    /// first.
     ready: VecDeque<ShardId>,
     is_closed: bool,
 }
@@ -51,7 +52,8 @@ impl Board {
         }
     }
 
-    /// Looks at all nodes, once every thread has put back what it had. Nothing may be left to do for any of them.
+    /// Looks at all nodes, once every thread has put back what it had. Nothing may be left to do
+    /// for any of them.
     pub(super) fn look<T>(&self, look: impl Fn(&dyn Node) -> T) -> Vec<T> {
         let is_away = |state: &mut State| state.slots.iter().any(|slot| slot.node.is_none());
         let state = self.returned.wait_while(self.lock(), is_away).expect("nothing panics while the board is locked");

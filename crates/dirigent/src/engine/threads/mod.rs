@@ -1,7 +1,9 @@
-//! The engine of one machine: logical workers on a pool of threads, the coordinator on the calling one.
+//! The engine of one machine: logical workers on a pool of threads, the coordinator on the calling
+//! one.
 //!
-//! Any thread may run any worker's next event, so the number of threads is a matter of speed alone: a schedule that does not depend on
-//! the order in which pushes arrive gives the same labels for every number of them.
+//! Any thread may run any worker's next event, so the number of threads is a matter of speed alone:
+//! a schedule that does not depend on the order in which pushes arrive gives the same labels for
+//! every number of them.
 
 mod board;
 #[cfg(test)]
@@ -17,7 +19,8 @@ use crate::consolidate::ShardId;
 use crate::error::{Error, Result};
 use crate::protocol::{Event, Node};
 
-/// Runs the nodes to their end; worker `w` is `workers[w]`. At least one thread works, and never more than there are workers.
+/// Runs the nodes to their end; worker `w` is `workers[w]`. At least one thread works, and never
+/// more than there are workers.
 pub fn run(
     coordinator: &mut dyn Node,
     workers: Vec<Box<dyn Node>>,
@@ -36,17 +39,17 @@ pub fn run(
         }
         // the threads hold the only senders: were all gone, waiting for a result would end
         drop(sender);
-        Desk::new(coordinator, driver, &mut Pool { board: &board, results }, n_workers).run()
+        Desk::new(coordinator, driver, &mut ThreadPool { board: &board, results }, n_workers).run()
     })
 }
 
 /// Workers of which any thread runs any.
-struct Pool<'a> {
+struct ThreadPool<'a> {
     board: &'a Board,
     results: Receiver<Handled>,
 }
 
-impl Workers for Pool<'_> {
+impl Workers for ThreadPool<'_> {
     fn post(&mut self, shard: ShardId, event: Event) -> Result<()> {
         self.board.post(shard, event);
         Ok(())

@@ -10,7 +10,8 @@ use crate::engine::toys::{Notes, ToyCoordinator, blank, scripted, toy_workers};
 use crate::error::InputError;
 use crate::protocol::{Address, CycleReport, Frame, Outbox};
 
-/// How long a test waits for another thread before it fails: for a machine that is very busy, not for one that is slow.
+/// How long a test waits for another thread before it fails: for a machine that is very busy, not
+/// for one that is slow.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn boxed(n_workers: usize) -> Vec<Box<dyn Node>> {
@@ -48,7 +49,8 @@ fn the_bytes_of_a_report_are_those_since_the_last_one() {
     let (mut coordinator, mut notes) = (ToyCoordinator::new(3, 4), Notes::default());
     let totals = run(&mut coordinator, boxed(3), 2, &mut notes).unwrap();
     let messages: Vec<u64> = notes.infos.iter().map(|info| info.messages).collect();
-    // a cycle's pushes and the replies to them; before the first one the hellos and their replies, too
+    // a cycle's pushes and the replies to them; before the first one the hellos and their replies,
+    // too
     assert_eq!(messages, [12, 6, 6, 6]);
     assert!(notes.infos.iter().all(|info| info.bytes == 24 * info.messages && info.observed_bytes == 24));
     assert_eq!(totals.messages, messages.iter().sum::<u64>());
@@ -64,7 +66,8 @@ fn a_toy_out_of_step_ends_and_idles_at_most_once_a_frame() {
     assert!(coordinator.n_idle <= coordinator.n_frames, "{coordinator:?}");
 }
 
-/// A coordinator that is done when it has had two idle steps, the second because it asked for it, and lets the worker know.
+/// A coordinator that is done when it has had two idle steps, the second because it asked for it,
+/// and lets the worker know.
 struct Idler {
     n_idle: usize,
     told: Sender<()>,

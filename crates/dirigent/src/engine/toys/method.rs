@@ -1,4 +1,5 @@
-//! A toy method: numbers instead of statistics, and the whole protocol of greetings, pushes, losses and rebuilding.
+//! A toy method: numbers instead of statistics, and the whole protocol of greetings, pushes, losses
+//! and rebuilding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,7 @@ fn mix(a: u64, b: u64) -> u64 {
     (a ^ b.rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
-/// A worker that mixes what it is told into a number and says the result.
+/// A worker that mixes what it receives into a number and says the result.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) struct ToyWorker {
     pub(in crate::engine) rows: u64,
@@ -73,7 +74,8 @@ impl Node for ToyWorker {
     }
 }
 
-/// A coordinator in step (it waits for all, and mixes their numbers in worker order) or out of step (it answers each at once).
+/// A coordinator in step (it waits for all, and mixes their numbers in worker order) or out of step
+/// (it answers each at once).
 #[derive(Debug, Default)]
 pub(in crate::engine) struct ToyCoordinator {
     is_async: bool,
@@ -250,7 +252,7 @@ impl Respawn<ToyCoordinator, ToyWorker> for ToyRespawn {
     }
 }
 
-/// So many toy workers.
+/// This many toy workers.
 pub(in crate::engine) fn toy_workers(n_workers: usize) -> Vec<ToyWorker> {
     (0..n_workers as ShardId).map(ToyWorker::new).collect()
 }

@@ -28,7 +28,7 @@ impl<F: FnMut(Event, &mut Outbox) -> Result<()> + Send> Node for Scripted<F> {
     }
 }
 
-/// A frame of so many bytes.
+/// A frame of this many bytes.
 pub(super) fn blank(n_bytes: usize) -> Frame {
     Frame::new(vec![0; n_bytes])
 }

@@ -1,12 +1,14 @@
-//! How a component of columns is cut in two: by a plane through its mean, in units in which its columns are comparable.
+//! How a component of columns is cut in two: by a plane through its mean, in units in which its
+//! columns are comparable.
 //!
-//! A number or a count is a coordinate; a level has a coordinate drawn for it, so that a plane parts the levels at random; a missing cell counts as the mean. Three kinds
-//! of plane take turns, because which one parts two clusters that were taken for one depends on how they differ: in the column that spreads most, a little in
-//! many columns, or in one column only.
+//! A number or a count is a coordinate; a level has a coordinate drawn for it, so that a plane
+//! parts the levels at random; a missing cell counts as the mean. Three kinds of plane take turns,
+//! because which one parts two clusters that were taken for one depends on how they differ: in the
+//! column that spreads most, a little in many columns, or in one column only.
 
 use super::law::{Law as _, Spread, with_law};
 use super::{Column, ColumnOf, Columns, cells};
-use crate::halves::{Cut, Half};
+use crate::halves::{Half, HalfCut};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::Stats;
@@ -26,8 +28,9 @@ enum Weighing {
 const SMALLEST_SD: f64 = 1e-9;
 
 impl Columns {
-    /// The direction has, for each column, a weight (or a coordinate of each level), and what a missing cell adds to the product.
-    pub(super) fn draw_cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+    /// The direction has, for each column, a weight (or a coordinate of each level), and what a
+    /// missing cell adds to the product.
+    pub(super) fn draw_cut(&self, stats: &Stats, rng: &mut Stream) -> HalfCut {
         let spreads: Vec<Spread> = self
             .columns_of(stats)
             .map(|ColumnOf { column, n, sums }| with_law!(&column.law, law => law.spread(n, sums)))
@@ -64,11 +67,11 @@ impl Columns {
         // between levels there is nothing to cut through
         let is_centred = !is_smooth || rng.uniform() < 0.5;
         let off_centre = if is_centred { 0.0 } else { 1.5 * rng.uniform() * variance.sqrt() };
-        Cut::Plane { direction, threshold: through_mean + off_centre }
+        HalfCut::Plane { direction, threshold: through_mean + off_centre }
     }
 
-    pub(super) fn side_of_cut(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
-        let Cut::Plane { direction, threshold } = cut else { return None };
+    pub(super) fn side_of_cut(&self, row: Row<'_>, cut: &HalfCut) -> Option<Half> {
+        let HalfCut::Plane { direction, threshold } = cut else { return None };
         let (mut rest, mut product) = (direction.as_slice(), 0.0);
         for (column, x) in self.columns.iter().zip(cells(row)) {
             let of_column;

@@ -1,9 +1,9 @@
-//! What a product of column laws tells people.
+//! How a product of column distributions describes itself.
 
 use super::law::{Law as _, with_law};
 use super::normal::Normal;
 use super::{ColumnLaw, ColumnOf, Columns, ColumnsKind};
-use crate::family::{Described, NamedArray};
+use crate::family::{FamilyText, NamedArray};
 use crate::stats::Stats;
 
 /// More sums than any model has.
@@ -41,7 +41,7 @@ fn gamma(law: &ColumnLaw) -> Option<f64> {
     if let ColumnLaw::Categorical { smoothing, .. } = law { Some(*smoothing) } else { None }
 }
 
-impl Described for Columns {
+impl FamilyText for Columns {
     fn name(&self) -> &'static str {
         match self.kind {
             ColumnsKind::Diagonal => "gaussian, covariance diag",
@@ -142,7 +142,8 @@ impl Described for Columns {
     }
 }
 
-/// Mean and variance of a column's cells in a component, in units of the table: posterior means of the parameters put in.
+/// Mean and variance of a column's cells in a component, in units of the table: posterior means of
+/// the parameters put in.
 fn moments(ColumnOf { column, n, sums }: ColumnOf<'_>) -> (f64, f64) {
     match column.law {
         ColumnLaw::Normal { offset, scale, prior_mean, prior_rows, shape, rate } => {

@@ -47,7 +47,8 @@ pub enum ColumnLaw {
 }
 
 impl ColumnLaw {
-    /// The same prior, worth `times` as many rows. That of a normal column stays, since it has widths of its own.
+    /// The same prior, worth `times` as many rows. That of a normal column stays, since it has
+    /// widths of its own.
     pub(crate) fn weighed(self, times: f64) -> Self {
         match self {
             Self::Normal { .. } => self,
@@ -91,7 +92,8 @@ impl ColumnLaw {
     }
 }
 
-/// What every law knows. `n` is the number of cells that are there, `sums` are the column's, without that number.
+/// What every law knows. `n` is the number of cells that are there, `sums` are the column's,
+/// without that number.
 pub(super) trait Law {
     /// The length of the sums.
     fn stats_len(&self) -> usize;

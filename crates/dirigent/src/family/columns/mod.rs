@@ -1,7 +1,9 @@
-//! Tables whose columns are independent within a component, each with a law of its own: numbers, zeros and ones, counts, levels.
+//! Tables whose columns are independent within a component, each with a law of its own: numbers,
+//! zeros and ones, counts, levels.
 //!
-//! Statistics are those of the columns, one after another; a column that has missing cells keeps one number more, how many of its cells are there. A missing cell
-//! is NaN, and the likelihood has no factor for it: that is exact, not a guess of what it might have been.
+//! Statistics are those of the columns, one after another; a column that has missing cells keeps
+//! one number more, how many of its cells are there. A missing cell is NaN, and the likelihood has
+//! no factor for it: that is exact, not a guess of what it might have been.
 
 mod bernoulli;
 mod categorical;
@@ -21,12 +23,13 @@ use normal::{Normal, NormalProducts};
 use serde::{Deserialize, Serialize};
 
 use super::{Conjugate, Family, OwnedRow};
-use crate::halves::{Cut, Half};
+use crate::halves::{Half, HalfCut};
 use crate::rng::Stream;
 use crate::rows::Row;
 use crate::stats::{Stats, Sums};
 
-/// The weights of priors of levels, zeros and ones, and counts that are tried. Never lighter than the usual one: components of few rows seem to lack levels by chance.
+/// The weights of priors of levels, zeros and ones, and counts that are tried. Never lighter than
+/// the usual one: components of few rows seem to lack levels by chance.
 const WEIGHTS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
 /// A product of column laws.
@@ -95,7 +98,8 @@ impl Columns {
         })
     }
 
-    /// For each column, the weight of its prior, as a multiple of the present one, at which components are most probable.
+    /// For each column, the weight of its prior, as a multiple of the present one, at which
+    /// components are most probable.
     pub(crate) fn likeliest_weights(&self, components: &[&Stats]) -> Vec<f64> {
         let mut log_evidence = vec![[0.0; WEIGHTS.len()]; self.columns.len()];
         for stats in components {
@@ -116,16 +120,6 @@ impl Columns {
             WEIGHTS[best]
         };
         log_evidence.iter().map(likeliest).collect()
-    }
-
-    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
-        stats.count += sign;
-        let Sums::Dense(sums) = &mut stats.sums else { panic!("columns have dense sums") };
-        match row {
-            Row::F32(numbers) => self.accumulate_cells(numbers, sign as f64, sums),
-            Row::F64(numbers) => self.accumulate_cells(numbers, sign as f64, sums),
-            Row::Counts(_) => panic!("columns have dense rows"),
-        }
     }
 
     fn accumulate_cells<T: Copy + Into<f64>>(&self, cells: &[T], sign: f64, sums: &mut [f64]) {
@@ -202,7 +196,11 @@ impl Conjugate for Columns {
 
     /// The parameters of the columns, one after another.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        self.sample_params(stats, rng)
+        let mut parameters = Vec::with_capacity(self.parameters_len());
+        for ColumnOf { column, n, sums } in self.columns_of(stats) {
+            with_law!(&column.law, law => law.sample_parameters(n, sums, rng, &mut parameters));
+        }
+        parameters
     }
 
     /// Means, or square roots of probabilities, of the columns.
@@ -214,21 +212,21 @@ impl Conjugate for Columns {
         sketch
     }
 
-    fn cut(&self, stats: &Stats, rng: &mut Stream) -> Cut {
+    fn cut(&self, stats: &Stats, rng: &mut Stream) -> HalfCut {
         self.draw_cut(stats, rng)
     }
 }
 
 impl Family for Columns {
     /// The parameters of the columns, one after another.
-    type Params = Vec<f64>;
-
-    fn add_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, 1, stats);
-    }
-
-    fn remove_row(&self, row: Row<'_>, stats: &mut Stats) {
-        self.accumulate(row, -1, stats);
+    fn accumulate(&self, row: Row<'_>, sign: i64, stats: &mut Stats) {
+        stats.count += sign;
+        let Sums::Dense(sums) = &mut stats.sums else { panic!("columns have dense sums") };
+        match row {
+            Row::F32(numbers) => self.accumulate_cells(numbers, sign as f64, sums),
+            Row::F64(numbers) => self.accumulate_cells(numbers, sign as f64, sums),
+            Row::Counts(_) => panic!("columns have dense rows"),
+        }
     }
 
     fn log_base_measure(&self, row: Row<'_>) -> f64 {
@@ -243,7 +241,7 @@ impl Family for Columns {
         present.map(of_column).sum()
     }
 
-    fn side(&self, row: Row<'_>, cut: &Cut) -> Option<Half> {
+    fn side(&self, row: Row<'_>, cut: &HalfCut) -> Option<Half> {
         self.side_of_cut(row, cut)
     }
 
@@ -252,16 +250,8 @@ impl Family for Columns {
         present.map(|((column, parameters), x)| with_law!(&column.law, law => law.log_likelihood(x, parameters))).sum()
     }
 
-    fn sample_params(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {
-        let mut parameters = Vec::with_capacity(self.parameters_len());
-        for ColumnOf { column, n, sums } in self.columns_of(stats) {
-            with_law!(&column.law, law => law.sample_parameters(n, sums, rng, &mut parameters));
-        }
-        parameters
-    }
-
     /// Which cells are missing is not modelled: those of `like` are.
-    fn sample_row(&self, parameters: &Vec<f64>, like: Row<'_>, rng: &mut Stream) -> OwnedRow {
+    fn sample_row(&self, parameters: &[f64], like: Row<'_>, rng: &mut Stream) -> OwnedRow {
         let is_missing: Vec<bool> = match like {
             Row::Counts(_) => Vec::new(),
             dense => cells(dense).map(f64::is_nan).collect(),

@@ -1,7 +1,8 @@
-//! Columns of numbers: x' = (x − offset)/scale ~ N(μ, 1/λ), λ ~ Gamma(a₀, rate b₀), μ ~ N(m₀', 1/(κ₀λ)).
+//! Columns of numbers: x' = (x − offset)/scale ~ N(μ, 1/λ), λ ~ Gamma(a₀, rate b₀), μ ~ N(m₀',
+//! 1/(κ₀λ)).
 //!
-//! With n cells, Σx' and Σx'²: κ = κ₀ + n, m = (κ₀m₀' + Σx')/κ, a = a₀ + n/2, b = b₀ + ½(Σ(x' − x̄')² + κ₀n/κ (x̄' − m₀')²). Offset and scale are what keeps
-//! the second moments from cancelling.
+//! With n cells, Σx' and Σx'²: κ = κ₀ + n, m = (κ₀m₀' + Σx')/κ, a = a₀ + n/2, b = b₀ + ½(Σ(x' −
+//! x̄')² + κ₀n/κ (x̄' − m₀')²). Offset and scale are what keeps the second moments from cancelling.
 
 use std::f64::consts::PI;
 
@@ -10,7 +11,8 @@ use crate::family::described::not_positive;
 use crate::rng::Stream;
 use crate::special::{LogProduct, log_gamma};
 
-/// Cells this far out, in units of the scale, are as good as farther ones, and their squares do not overflow.
+/// Cells this far out, in units of the scale, are as good as farther ones, and their squares do not
+/// overflow.
 const FARTHEST: f64 = 1e60;
 /// ln λ stays within these bounds: beyond, μ would overflow.
 const LOG_PRECISION: f64 = 250.0;
@@ -40,7 +42,8 @@ pub(crate) struct NormalPosterior {
 }
 
 impl NormalPosterior {
-    /// The variance of cells, in units of x', as far as it is known: b/a with a milder denominator, so that it always exists.
+    /// The variance of cells, in units of x', as far as it is known: b/a with a milder denominator,
+    /// so that it always exists.
     pub(crate) fn variance(&self) -> f64 {
         self.rate / self.shape
     }
@@ -73,7 +76,8 @@ impl Normal {
     }
 }
 
-/// The log-normalisers of many columns: most have the same a, and then one ln Γ and one logarithm serve for all.
+/// The log-normalisers of many columns: most have the same a, and then one ln Γ and one logarithm
+/// serve for all.
 pub(super) struct NormalProducts {
     shape: f64,
     log_gamma: f64,

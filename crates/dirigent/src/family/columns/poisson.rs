@@ -1,4 +1,5 @@
-//! Columns of counts: x ~ Poisson(μ), μ ~ Gamma(shape, rate). The predictive is a negative binomial.
+//! Columns of counts: x ~ Poisson(μ), μ ~ Gamma(shape, rate). The predictive is a negative
+//! binomial.
 
 use super::law::{Law, Spread};
 use crate::family::described::not_positive;
@@ -74,7 +75,8 @@ impl Law for Poisson {
         x * parameters[0] - libm::exp(parameters[0]) - log_gamma(x + 1.0)
     }
 
-    /// By waiting times; a large mean is first made small (Ahrens & Dieter 1974): the m-th event comes at a gamma time, and the events before it are binomial.
+    /// By waiting times; a large mean is first made small (Ahrens & Dieter 1974): the m-th event
+    /// comes at a gamma time, and the events before it are binomial.
     fn sample_cell(&self, parameters: &[f64], rng: &mut Stream) -> f64 {
         let (mut mean, mut count) = (libm::exp(parameters[0]).min(LARGEST_COUNT), 0.0);
         while mean > SMALL_MEAN {
@@ -110,7 +112,8 @@ impl Law for Poisson {
     }
 }
 
-/// A binomial draw: by the median of the uniforms as long as there are many (a beta draw), then one by one.
+/// A binomial draw: by the median of the uniforms as long as there are many (a beta draw), then one
+/// by one.
 fn binomial(n: f64, p: f64, rng: &mut Stream) -> f64 {
     let (mut n, mut p, mut count) = (n, p, 0.0);
     while n > SMALL_MEAN {

@@ -1,11 +1,12 @@
-//! What the tests of all column laws share; the laws of mixed columns, and all of them with missing cells.
+//! What the tests of all column laws share; the laws of mixed columns, and all of them with missing
+//! cells.
 
 use proptest::prelude::*;
 
 use super::law::Law;
 use super::*;
 use crate::family::laws::{self, assert_close, laws};
-use crate::family::{Described, log_marginal, table_of_rows};
+use crate::family::{FamilyText, log_marginal, table_of_rows};
 use crate::rng::{Role, Seed};
 
 pub(super) fn stream(number: u64) -> Stream {
@@ -70,7 +71,7 @@ pub(super) fn mixed() -> Columns {
 /// Rows with missing cells in the columns that may have them.
 fn rows_with_holes(family: &Columns, n_rows: usize, seed: u64) -> Vec<OwnedRow> {
     let mut rng = stream(seed);
-    let parameters = family.sample_params(&family.empty_stats(), &mut rng);
+    let parameters = family.sample_parameters(&family.empty_stats(), &mut rng);
     let mut row = || {
         let hole = |column: &Column| if column.has_missing && rng.uniform() < 0.4 { f64::NAN } else { 0.0 };
         let like: Vec<f64> = family.columns.iter().map(hole).collect();
@@ -79,7 +80,8 @@ fn rows_with_holes(family: &Columns, n_rows: usize, seed: u64) -> Vec<OwnedRow> 
     (0..n_rows).map(|_| row()).collect()
 }
 
-/// The family of one column of this one, without missing cells, and the cells of that column that are there.
+/// The family of one column of this one, without missing cells, and the cells of that column that
+/// are there.
 fn alone(family: &Columns, column_ix: usize, rows: &[OwnedRow]) -> (Columns, Vec<OwnedRow>) {
     let law = family.columns[column_ix].law;
     let single = Columns { kind: ColumnsKind::Mixed, columns: vec![column(law, false)] };
@@ -233,7 +235,8 @@ fn a_model_survives_its_file_and_a_bad_one_is_told() {
 
 laws!(mixed());
 
-/// Columns that components tell apart keep the usual weight; the prior of columns that they do not is heavy.
+/// Columns that components tell apart keep the usual weight; the prior of columns that they do not
+/// is heavy.
 #[test]
 fn priors_are_heavy_where_components_are_alike() {
     let laws = [

@@ -1,7 +1,7 @@
 //! The laws, the marginal against an oracle, and data at which naive formulas fail.
 
 use super::super::laws::{self, laws};
-use super::super::{Described, log_marginal, table_of_rows};
+use super::super::{FamilyText, log_marginal, table_of_rows};
 use super::*;
 use crate::rng::{Role, Seed};
 use crate::special::log_gamma;
@@ -17,7 +17,7 @@ fn family() -> GaussianFull {
     }
 }
 
-/// Of so many columns, independent under the prior.
+/// Of this many columns, independent under the prior.
 fn plain(n: usize, offset: f64, scale: f64, psi0: f64) -> GaussianFull {
     let upper = (0..n).flat_map(|i| (i..n).map(move |j| if i == j { psi0 } else { 0.0 }));
     GaussianFull {
@@ -30,7 +30,8 @@ fn plain(n: usize, offset: f64, scale: f64, psi0: f64) -> GaussianFull {
     }
 }
 
-/// One column is a Normal–Inverse-Gamma, whose predictives are Student t in every textbook: the scale is ψ/ν.
+/// One column is a Normal–Inverse-Gamma, whose predictives are Student t in every textbook: the
+/// scale is ψ/ν.
 #[test]
 fn marginal_of_one_column_agrees_with_a_product_of_textbook_student_ts() {
     let family = GaussianFull {
@@ -62,7 +63,8 @@ fn marginal_of_one_column_agrees_with_a_product_of_textbook_student_ts() {
     laws::assert_close(log_marginal(&family, &stats, sum_log_base), product, "log_normalizer");
 }
 
-/// Turning the axes of data and prior together changes no density, so correlations count as they should.
+/// Turning the axes of data and prior together changes no density, so correlations count as they
+/// should.
 #[test]
 fn marginal_does_not_change_when_everything_is_turned() {
     let (cos, sin) = (0.6, 0.8);
@@ -105,7 +107,7 @@ fn assert_sound(family: &GaussianFull, rows: &[OwnedRow]) {
         assert!(parameters.iter().all(|number| number.is_finite()));
         assert!(family.log_likelihood(row, &parameters).is_finite());
         let cut = family.cut(&rest, &mut rng);
-        let Cut::Plane { direction, threshold } = &cut else { panic!("a Gaussian is cut by a plane") };
+        let HalfCut::Plane { direction, threshold } = &cut else { panic!("a Gaussian is cut by a plane") };
         assert!(threshold.is_finite() && direction.iter().all(|along| along.is_finite()));
         assert!(family.side(row, &cut).is_some());
     }
@@ -185,8 +187,8 @@ fn a_damaged_prior_is_named() {
     assert!(of(|family| family.prior_scale.truncate(5)).contains("`prior_scale` has 5 numbers"));
 }
 
-/// A component of two far clusters: of 400 cuts, most that go through the middle part the two. Seeded; were directions drawn from a sphere, two in three
-/// would not in ten columns.
+/// A component of two far clusters: of 400 cuts, most that go through the middle part the two.
+/// Seeded; were directions drawn from a sphere, two in three would not in ten columns.
 #[test]
 fn cuts_mostly_part_what_lies_apart() {
     let family = plain(10, 0.0, 1.0, 1.0);

@@ -4,10 +4,10 @@ use super::GaussianFull;
 use crate::cholesky::{self, packed_len};
 use crate::family::described::not_positive;
 use crate::family::wishart::Posterior;
-use crate::family::{Conjugate, Described, NamedArray};
+use crate::family::{Conjugate, FamilyText, NamedArray};
 use crate::stats::Stats;
 
-impl Described for GaussianFull {
+impl FamilyText for GaussianFull {
     fn name(&self) -> &'static str {
         "gaussian, covariance full"
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{DataSet, is_counts};
 use crate::error::{InputError, Result};
-use crate::io::columns::{ColumnKind, Columns, Names};
+use crate::io::columns::{ColumnKind, FileColumns, Names};
 use crate::io::levels::{Levels, Origin};
 use crate::io::selection::ColumnNames;
 use crate::io::{CellFormat, FittedColumns, Selection, left_out, source};
@@ -91,14 +91,14 @@ impl DataSet {
 
     /// Rows in memory, laid end to end, with the names of their columns where they have some.
     pub fn of_memory(parts: &[MemoryRows], names: Option<&[String]>, selection: &Selection) -> Result<Self> {
-        Self::of_memory_with(parts, names, selection, &mut Columns::default())
+        Self::of_memory_with(parts, names, selection, &mut FileColumns::default())
     }
 
     fn of_memory_with(
         parts: &[MemoryRows],
         names: Option<&[String]>,
         selection: &Selection,
-        columns: &mut Columns,
+        columns: &mut FileColumns,
     ) -> Result<Self> {
         refuse_labels(selection)?;
         loop {
@@ -132,7 +132,7 @@ impl DataSet {
         part: &MemoryRows,
         names: Option<&[String]>,
         selection: &Selection,
-        columns: &mut Columns,
+        columns: &mut FileColumns,
     ) -> Result<()> {
         let (first, found) = (self.tables.first().map(|table| is_counts(table)), part.is_counts());
         if first.is_some_and(|expected| expected != found) {
@@ -188,7 +188,7 @@ impl FittedColumns {
         } else if let Some(part) = parts.iter().find(|part| part.n_columns() != self.n_columns) {
             selection = self.find_by_number(Path::new(NAME), ColumnNames::numbered(part.n_columns()).names())?;
         }
-        let mut columns = Columns::of_fit(self);
+        let mut columns = FileColumns::of_fit(self);
         let data = DataSet::of_memory_with(parts, names, &selection, &mut columns)?;
         columns.check_values()?;
         notes.extend(columns.notes());
@@ -219,7 +219,7 @@ fn refuse_labels(selection: &Selection) -> Result<(), InputError> {
 }
 
 /// A table whose cells were looked at, with levels where a column holds text.
-fn checked(table: &Arc<Table>, names: Option<&[String]>, columns: &mut Columns) -> Result<Arc<Table>> {
+fn checked(table: &Arc<Table>, names: Option<&[String]>, columns: &mut FileColumns) -> Result<Arc<Table>> {
     if columns.has_text() {
         let column = |ix| MemoryColumn::Numbers(cells_of_column(table, ix));
         let cells: Vec<_> = (0..table.n_columns()).map(column).collect();
@@ -237,7 +237,7 @@ fn check_cells<T: Copy + Into<f64>>(
     cells: &[T],
     n_columns: usize,
     names: Option<&[String]>,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
 ) -> Result<()> {
     let mut present = vec![false; n_columns];
     for (row_ix, row) in cells.chunks_exact(n_columns).enumerate() {
@@ -277,7 +277,7 @@ fn cells_of_column(table: &Table, column_ix: usize) -> Vec<f64> {
 }
 
 /// The columns as a table, row after row.
-fn joined(parts: &[&MemoryColumn], names: Option<&[String]>, columns: &mut Columns) -> Result<Table> {
+fn joined(parts: &[&MemoryColumn], names: Option<&[String]>, columns: &mut FileColumns) -> Result<Table> {
     let (n_rows, n_columns) = (parts[0].n_rows(), parts.len());
     if let Some(part) = parts.iter().find(|part| part.n_rows() != n_rows) {
         let problem = format!("a column has {} cells, the first one {n_rows}", part.n_rows());
@@ -314,7 +314,13 @@ fn joined(parts: &[&MemoryColumn], names: Option<&[String]>, columns: &mut Colum
 }
 
 /// A number, or its level where the column holds text.
-fn number(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>, columns: &mut Columns) -> Result<f64> {
+fn number(
+    cell: f64,
+    row_ix: usize,
+    column_ix: usize,
+    names: Option<&[String]>,
+    columns: &mut FileColumns,
+) -> Result<f64> {
     check_finite(cell, row_ix, column_ix, names)?;
     if cell.is_nan() {
         return Ok(cell);
@@ -335,7 +341,13 @@ fn number(cell: f64, row_ix: usize, column_ix: usize, names: Option<&[String]>, 
 }
 
 /// The level of a text; where the column is one of numbers, the number it says.
-fn level(text: &str, row_ix: usize, column_ix: usize, names: Option<&[String]>, columns: &mut Columns) -> Result<f64> {
+fn level(
+    text: &str,
+    row_ix: usize,
+    column_ix: usize,
+    names: Option<&[String]>,
+    columns: &mut FileColumns,
+) -> Result<f64> {
     if matches!(columns.kind(column_ix), ColumnKind::Number) {
         return match text.trim().parse() {
             Ok(cell) => number(cell, row_ix, column_ix, names, columns),

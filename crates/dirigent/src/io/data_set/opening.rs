@@ -8,7 +8,7 @@ use crate::rows::{Cells, Table};
 
 use super::{DataFile, DataSet, is_counts};
 use crate::io::codes;
-use crate::io::columns::{ColumnKind, Columns};
+use crate::io::columns::{ColumnKind, FileColumns};
 use crate::io::grid::Grid;
 use crate::io::labels::TruthBuilder;
 use crate::io::levels::{Levels, Origin};
@@ -16,9 +16,9 @@ use crate::io::levels::{Levels, Origin};
 use crate::io::npz;
 #[cfg(feature = "parquet")]
 use crate::io::parquet;
-use crate::io::remote::Found;
+use crate::io::remote::FetchedFile;
 use crate::io::sparse::SparseRows;
-use crate::io::stamps::Stamp;
+use crate::io::stamps::FileStamp;
 use crate::io::{
     Format, Selection, Storage, delimited, docword, format, left_out, matrix_market, npy, source, svmlight,
 };
@@ -46,11 +46,11 @@ impl Loaded {
 }
 
 /// A file and what it holds.
-struct Part {
+struct FilePart {
     file: DataFile,
     loaded: Loaded,
     /// Where the file is mapped.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
 impl DataSet {
@@ -63,15 +63,15 @@ impl DataSet {
     /// The same, with what is said about files that are made on the way.
     pub fn open_with(paths: &[PathBuf], selection: &Selection, storage: &Storage) -> Result<Self> {
         let files = format::expand(paths, storage)?;
-        Self::open_files(paths, &files, selection, &mut Columns::default(), storage)
+        Self::open_files(paths, &files, selection, &mut FileColumns::default(), storage)
     }
 
     /// The same, where it is known which files the paths stand for, and perhaps something of the columns.
     pub(crate) fn open_files(
         paths: &[PathBuf],
-        files: &[Found],
+        files: &[FetchedFile],
         selection: &Selection,
-        columns: &mut Columns,
+        columns: &mut FileColumns,
         storage: &Storage,
     ) -> Result<Self> {
         let Some(first) = paths.first() else {
@@ -83,9 +83,9 @@ impl DataSet {
 
     fn read(
         name: String,
-        files: &[Found],
+        files: &[FetchedFile],
         selection: &Selection,
-        columns: &mut Columns,
+        columns: &mut FileColumns,
         storage: &Storage,
     ) -> Result<Self> {
         loop {
@@ -117,10 +117,10 @@ impl DataSet {
     }
 
     /// Takes the parts over, sparse rows as what they are.
-    fn settle(&mut self, parts: Vec<Part>, columns: &mut Columns, storage: &Storage) -> Result<()> {
+    fn settle(&mut self, parts: Vec<FilePart>, columns: &mut FileColumns, storage: &Storage) -> Result<()> {
         let numbering = Numbering::of(&parts, columns)?;
         self.numbered_from_zero = numbering.from_zero;
-        for Part { file, loaded, stamp } in parts {
+        for FilePart { file, loaded, stamp } in parts {
             self.stamps.extend(stamp);
             let table = match loaded {
                 Loaded::Table(table) => table,
@@ -137,12 +137,12 @@ impl DataSet {
 }
 
 fn load(
-    found: &Found,
+    found: &FetchedFile,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
     storage: &Storage,
-) -> Result<Part> {
+) -> Result<FilePart> {
     let path = &*found.file;
     let (_, bytes) = source::open(path)?;
     let format = Format::of_path(path)?;
@@ -164,13 +164,13 @@ fn load(
     };
     let n_rows = loaded.n_rows();
     // what was spilled has no name that anybody could change it by
-    let stamp = (format == Format::Npy && loaded.is_mapped()).then(|| Stamp::of(found)).transpose()?;
-    Ok(Part { file: DataFile { path: found.name.clone(), format, n_rows, bytes }, loaded, stamp })
+    let stamp = (format == Format::Npy && loaded.is_mapped()).then(|| FileStamp::of(found)).transpose()?;
+    Ok(FilePart { file: DataFile { path: found.name.clone(), format, n_rows, bytes }, loaded, stamp })
 }
 
 /// Columns of codes hold text. Only text tables tell codes from numbers.
-fn name_codes(parts: &mut [Part], columns: &mut Columns) {
-    let is_text = |part: &Part| matches!(part.file.format, Format::Csv | Format::Tsv);
+fn name_codes(parts: &mut [FilePart], columns: &mut FileColumns) {
+    let is_text = |part: &FilePart| matches!(part.file.format, Format::Csv | Format::Tsv);
     if !parts.iter().all(is_text) {
         return;
     }
@@ -189,7 +189,7 @@ fn name_codes(parts: &mut [Part], columns: &mut Columns) {
 }
 
 /// The cells of a column of text tables.
-fn cells_of(parts: &mut [Part], column: usize) -> impl Iterator<Item = &mut f64> {
+fn cells_of(parts: &mut [FilePart], column: usize) -> impl Iterator<Item = &mut f64> {
     parts.iter_mut().flat_map(move |part| match &mut part.loaded {
         Loaded::Table(Table::F64 { n_columns, cells: Cells::Owned(cells) }) => {
             cells[column..].iter_mut().step_by(*n_columns)
@@ -198,14 +198,14 @@ fn cells_of(parts: &mut [Part], column: usize) -> impl Iterator<Item = &mut f64>
     })
 }
 
-fn tables(parts: &[Part]) -> impl Iterator<Item = (&Path, &Table)> {
+fn tables(parts: &[FilePart]) -> impl Iterator<Item = (&Path, &Table)> {
     parts.iter().filter_map(|part| match &part.loaded {
         Loaded::Table(table) => Some((part.file.path.as_path(), table)),
         Loaded::Sparse(_) => None,
     })
 }
 
-fn sparse_rows(parts: &[Part]) -> impl Iterator<Item = (&Path, &SparseRows)> {
+fn sparse_rows(parts: &[FilePart]) -> impl Iterator<Item = (&Path, &SparseRows)> {
     parts.iter().filter_map(|part| match &part.loaded {
         Loaded::Table(_) => None,
         Loaded::Sparse(rows) => Some((part.file.path.as_path(), rows)),
@@ -213,7 +213,7 @@ fn sparse_rows(parts: &[Part]) -> impl Iterator<Item = (&Path, &SparseRows)> {
 }
 
 /// Counts and dense tables are not one data set, nor are different numbers of columns.
-fn check_kind(parts: &[Part], part: &Part) -> Result<(), InputError> {
+fn check_kind(parts: &[FilePart], part: &FilePart) -> Result<(), InputError> {
     let (Some((first, expected)), Loaded::Table(found)) = (tables(parts).next(), &part.loaded) else { return Ok(()) };
     let kind = |table| if is_counts(table) { "word counts" } else { "a dense table" };
     if is_counts(found) != is_counts(expected) {
@@ -239,7 +239,7 @@ struct Numbering {
 }
 
 impl Numbering {
-    fn of(parts: &[Part], columns: &Columns) -> Result<Self, InputError> {
+    fn of(parts: &[FilePart], columns: &FileColumns) -> Result<Self, InputError> {
         let from_zero =
             columns.numbered_from_zero() || sparse_rows(parts).any(|(_, rows)| rows.has_column_zero() == Some(true));
         let not_counts = sparse_rows(parts).find(|(_, rows)| !rows.is_counts());
@@ -256,8 +256,8 @@ impl Numbering {
 }
 
 /// The columns of the first file that says how many it has, or else as many as there are in all.
-fn n_columns(parts: &[Part], columns: &Columns, from_zero: bool) -> Result<usize, InputError> {
-    let said = |part: &Part| match &part.loaded {
+fn n_columns(parts: &[FilePart], columns: &FileColumns, from_zero: bool) -> Result<usize, InputError> {
+    let said = |part: &FilePart| match &part.loaded {
         Loaded::Table(table) => Some((part.file.path.clone(), table.n_columns())),
         Loaded::Sparse(rows) => rows.declared().map(|n_columns| (part.file.path.clone(), n_columns)),
     };
@@ -288,7 +288,7 @@ fn dense(
     path: &Path,
     rows: SparseRows,
     numbering: &Numbering,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     storage: &Storage,
 ) -> Result<Table> {
     let (n_rows, n_columns) = (rows.n_rows(), numbering.n_columns);

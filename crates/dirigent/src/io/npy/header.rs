@@ -16,7 +16,7 @@ const NUMBERS: &str = "whole or floating-point numbers (i1 to i8, u1 to u8, f4, 
 
 /// What an `.npy` file says about its cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct NpyHeader {
     /// How a cell is stored.
     pub(super) number: Number,
     /// Whether columns are stored one after the other, instead of rows.
@@ -50,7 +50,7 @@ pub(super) enum Kind {
 }
 
 /// Reads the header and leaves the reader at the first cell.
-pub(super) fn read(path: &Path, reader: &mut dyn Read) -> Result<Header> {
+pub(super) fn read(path: &Path, reader: &mut dyn Read) -> Result<NpyHeader> {
     let prefix = take(path, reader, 8)?;
     if prefix.is_empty() {
         return Err(source::empty(path).into());
@@ -75,7 +75,7 @@ pub(super) fn read(path: &Path, reader: &mut dyn Read) -> Result<Header> {
         InputError::in_file(path, format!("the header {problem}")).hint("write it with numpy.save")
     })?;
     let number = number(path, &descr)?;
-    Ok(Header { number, fortran_order, shape, data_start: 8 + width + text.len() })
+    Ok(NpyHeader { number, fortran_order, shape, data_start: 8 + width + text.len() })
 }
 
 fn read_text(path: &Path, reader: &mut dyn Read, width: usize) -> Result<String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::convert::{to_f32, to_f64};
 use super::header::{self, Kind};
-use super::{Array, Columns, Selection, TruthBuilder};
+use super::{Array, FileColumns, Selection, TruthBuilder};
 use crate::error::{InputError, Result};
 use crate::io::grid::LARGEST_LABEL;
 use crate::rows::{Cells, Table};
@@ -15,7 +15,7 @@ pub(crate) fn read_table(
     name: &Path,
     mut reader: impl Read,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
 ) -> Result<Table> {
     let header = header::read(name, &mut reader)?;

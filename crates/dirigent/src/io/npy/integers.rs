@@ -7,7 +7,7 @@ use crate::rows::Cells;
 
 use super::convert::exact;
 use super::header::{self, Kind};
-use super::{Array, Mapped, source};
+use super::{Array, MappedNumbers, source};
 
 /// Reads an `.npy` of `i4` or `u4`, two dimensions, row after row: the number of columns and the cells, bit for bit.
 pub(crate) fn read_integers(path: &Path) -> Result<(usize, Cells<u32>)> {
@@ -28,7 +28,7 @@ pub(crate) fn read_integers(path: &Path) -> Result<(usize, Cells<u32>)> {
     if cfg!(target_endian = "little") && !number.big_endian && !source::is_zipped(path) {
         let bytes = header.data_start..header.data_start + array.n_bytes;
         // where a file cannot be mapped, it can still be read
-        if let Ok(Some(mapped)) = Mapped::new(&source::open(path)?.0, bytes) {
+        if let Ok(Some(mapped)) = MappedNumbers::new(&source::open(path)?.0, bytes) {
             return Ok((array.n_columns, Cells::Mapped(mapped)));
         }
     }

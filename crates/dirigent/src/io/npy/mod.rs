@@ -20,15 +20,15 @@ use crate::error::{InputError, Result};
 use crate::rows::{Cells, Table};
 
 use super::cells::{self, Cell};
-use super::columns::Columns;
+use super::columns::FileColumns;
 use super::grid::{Grid, LARGEST_LABEL};
 use super::labels::TruthBuilder;
-use super::mapped::Mapped;
+use super::mapped::MappedNumbers;
 use super::selection::Selection;
 use super::source;
 use super::storage::Storage;
 use convert::{to_f32, to_f64};
-use header::{Header, Kind};
+use header::{Kind, NpyHeader};
 
 pub(crate) use integers::read_integers;
 
@@ -41,7 +41,7 @@ const DAMAGED: &str = "the file is damaged or was not written to the end: copy o
 pub(crate) fn read(
     path: &Path,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
     storage: &Storage,
 ) -> Result<Table> {
@@ -89,14 +89,14 @@ pub(crate) fn read_labels(path: &Path, truth: &mut TruthBuilder) -> Result<()> {
 /// A checked shape: the number of bytes fits in memory's addresses and, unless zipped, in the file.
 struct Array<'a> {
     path: &'a Path,
-    header: &'a Header,
+    header: &'a NpyHeader,
     n_rows: usize,
     n_columns: usize,
     n_bytes: usize,
 }
 
 impl<'a> Array<'a> {
-    fn new(path: &'a Path, header: &'a Header) -> Result<Self> {
+    fn new(path: &'a Path, header: &'a NpyHeader) -> Result<Self> {
         let array = Self::of_stream(path, header)?;
         if !source::is_zipped(path) {
             let found = source::open(path)?.1.saturating_sub(header.data_start as u64);
@@ -108,7 +108,7 @@ impl<'a> Array<'a> {
     }
 
     /// The same where the length is known only when it was read.
-    fn of_stream(path: &'a Path, header: &'a Header) -> Result<Self> {
+    fn of_stream(path: &'a Path, header: &'a NpyHeader) -> Result<Self> {
         let (n_rows, n_columns) = sides(path, &header.shape)?;
         let n_bytes = n_rows.checked_mul(n_columns).and_then(|cells| cells.checked_mul(header.number.width));
         let n_bytes = n_bytes.ok_or_else(|| absurd(path, &header.shape))?;
@@ -138,7 +138,7 @@ impl<'a> Array<'a> {
         if self.is_mappable() && self.header.number.width == size_of::<T>() {
             let bytes = self.header.data_start..self.header.data_start + self.n_bytes;
             // where a file cannot be mapped, it can still be read
-            if let Ok(Some(mapped)) = Mapped::new(&source::open(self.path)?.0, bytes) {
+            if let Ok(Some(mapped)) = MappedNumbers::new(&source::open(self.path)?.0, bytes) {
                 return Ok(Cells::Mapped(mapped));
             }
         }

@@ -49,7 +49,7 @@ fn plain_files_that_are_not_small_are_mapped_and_not_copied() {
         let loaded = read(
             &files.write(name, file),
             &Selection::default(),
-            &mut Columns::default(),
+            &mut FileColumns::default(),
             &mut TruthBuilder::default(),
             &Storage::default(),
         );

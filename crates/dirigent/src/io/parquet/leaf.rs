@@ -5,12 +5,12 @@ use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleT
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::schema::types::ColumnDescPtr;
 
-use super::schema::Kind;
+use super::schema::LeafKind;
 
 /// A stored column that is being read.
 pub(super) struct Leaf {
-    reader: Typed,
-    kind: Kind,
+    reader: LeafValues,
+    kind: LeafKind,
     max_def_level: i16,
     max_rep_level: i16,
     /// From this level on there is an element of a list.
@@ -31,7 +31,7 @@ pub(super) struct Batch {
     rep_levels: Vec<i16>,
 }
 
-enum Typed {
+enum LeafValues {
     Boolean(ColumnReaderImpl<BoolType>, Vec<bool>),
     Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
@@ -42,14 +42,14 @@ enum Typed {
 
 impl Leaf {
     /// A column of a supported kind.
-    pub(super) fn new(reader: ColumnReader, kind: Kind, column: &ColumnDescPtr) -> Result<Self> {
+    pub(super) fn new(reader: ColumnReader, kind: LeafKind, column: &ColumnDescPtr) -> Result<Self> {
         let reader = match reader {
-            ColumnReader::BoolColumnReader(reader) => Typed::Boolean(reader, Vec::new()),
-            ColumnReader::Int32ColumnReader(reader) => Typed::Int32(reader, Vec::new()),
-            ColumnReader::Int64ColumnReader(reader) => Typed::Int64(reader, Vec::new()),
-            ColumnReader::FloatColumnReader(reader) => Typed::Single(reader, Vec::new()),
-            ColumnReader::DoubleColumnReader(reader) => Typed::Double(reader, Vec::new()),
-            ColumnReader::ByteArrayColumnReader(reader) => Typed::Text(reader, Vec::new()),
+            ColumnReader::BoolColumnReader(reader) => LeafValues::Boolean(reader, Vec::new()),
+            ColumnReader::Int32ColumnReader(reader) => LeafValues::Int32(reader, Vec::new()),
+            ColumnReader::Int64ColumnReader(reader) => LeafValues::Int64(reader, Vec::new()),
+            ColumnReader::FloatColumnReader(reader) => LeafValues::Single(reader, Vec::new()),
+            ColumnReader::DoubleColumnReader(reader) => LeafValues::Double(reader, Vec::new()),
+            ColumnReader::ByteArrayColumnReader(reader) => LeafValues::Text(reader, Vec::new()),
             _ => return Err(ParquetError::General("a column of another type than the schema says".into())),
         };
         Ok(Self {
@@ -70,30 +70,30 @@ impl Leaf {
         numbers.clear();
         texts.clear();
         lengths.clear();
-        let levels = Levels { def_levels, rep_levels, max_def_level: self.max_def_level };
+        let levels = LevelStreams { def_levels, rep_levels, max_def_level: self.max_def_level };
         match (&mut self.reader, self.kind) {
-            (Typed::Boolean(reader, values), _) => {
+            (LeafValues::Boolean(reader, values), _) => {
                 read(reader, values, n_rows, levels, numbers, |value| f64::from(u8::from(*value)), f64::NAN)?;
             }
-            (Typed::Int32(reader, values), Kind::Integer { is_unsigned: true, .. }) => {
+            (LeafValues::Int32(reader, values), LeafKind::Integer { is_unsigned: true, .. }) => {
                 read(reader, values, n_rows, levels, numbers, |value| f64::from(*value as u32), f64::NAN)?;
             }
-            (Typed::Int32(reader, values), Kind::Integer { divisor, .. }) => {
+            (LeafValues::Int32(reader, values), LeafKind::Integer { divisor, .. }) => {
                 read(reader, values, n_rows, levels, numbers, |value| f64::from(*value) / divisor, f64::NAN)?;
             }
-            (Typed::Int64(reader, values), Kind::Integer { is_unsigned: true, .. }) => {
+            (LeafValues::Int64(reader, values), LeafKind::Integer { is_unsigned: true, .. }) => {
                 read(reader, values, n_rows, levels, numbers, |value| *value as u64 as f64, f64::NAN)?;
             }
-            (Typed::Int64(reader, values), Kind::Integer { divisor, .. }) => {
+            (LeafValues::Int64(reader, values), LeafKind::Integer { divisor, .. }) => {
                 read(reader, values, n_rows, levels, numbers, |value| *value as f64 / divisor, f64::NAN)?;
             }
-            (Typed::Single(reader, values), _) => {
+            (LeafValues::Single(reader, values), _) => {
                 read(reader, values, n_rows, levels, numbers, |value| f64::from(*value), f64::NAN)?;
             }
-            (Typed::Double(reader, values), _) => {
+            (LeafValues::Double(reader, values), _) => {
                 read(reader, values, n_rows, levels, numbers, |value| *value, f64::NAN)?
             }
-            (Typed::Text(reader, values), _) => {
+            (LeafValues::Text(reader, values), _) => {
                 read(reader, values, n_rows, levels, texts, |value| Some(value.clone()), None)?;
             }
             _ => return Err(ParquetError::General("a column of another type than the schema says".into())),
@@ -128,7 +128,7 @@ impl Batch {
     }
 }
 
-struct Levels<'a> {
+struct LevelStreams<'a> {
     def_levels: &'a mut Vec<i16>,
     rep_levels: &'a mut Vec<i16>,
     max_def_level: i16,
@@ -138,13 +138,13 @@ fn read<T: DataType, S: Clone>(
     reader: &mut ColumnReaderImpl<T>,
     values: &mut Vec<T::T>,
     n_rows: usize,
-    levels: Levels<'_>,
+    levels: LevelStreams<'_>,
     slots: &mut Vec<S>,
     slot: impl Fn(&T::T) -> S,
     missing: S,
 ) -> Result<()> {
     values.clear();
-    let Levels { def_levels, rep_levels, max_def_level } = levels;
+    let LevelStreams { def_levels, rep_levels, max_def_level } = levels;
     let (n_read, ..) = reader.read_records(n_rows, Some(&mut *def_levels), Some(rep_levels), values)?;
     if n_read != n_rows {
         return Err(ParquetError::EOF(format!("found {n_read} more rows, expected {n_rows}")));

@@ -22,16 +22,16 @@ use crate::error::{Error, InputError, Result};
 use crate::rows::Table;
 
 use super::cells::{self, Cell};
-use super::columns::{Columns, Names};
+use super::columns::{FileColumns, Names};
 use super::labels::TruthBuilder;
 use super::left_out::LeftOut;
-use super::selection::{Chosen, ColumnNames, Selection};
+use super::selection::{ColumnNames, FileSelection, Selection};
 use super::source;
-use super::spill::Spilled;
+use super::spill::CellWriter;
 use super::storage::Storage;
 use leaf::{Batch, Leaf};
-use rows::Rows;
-use schema::{Field, Kind};
+use rows::ParquetRows;
+use schema::{Field, LeafKind};
 
 const DAMAGED: &str = "the file is damaged or was not written to the end: copy or write it again";
 /// Rows that are taken from each column in turn.
@@ -41,7 +41,7 @@ const BATCH: usize = 2048;
 pub(crate) fn read(
     path: &Path,
     selection: &Selection,
-    columns: &mut Columns,
+    columns: &mut FileColumns,
     truth: &mut TruthBuilder,
     storage: &Storage,
 ) -> Result<Table> {
@@ -88,8 +88,8 @@ struct Element {
 }
 
 /// What is to be read.
-struct Plan {
-    chosen: Chosen,
+struct ReadPlan {
+    chosen: FileSelection,
     /// The fields that are needed, each with the elements that are wanted and the data columns where they go.
     sources: Vec<Source>,
     label: Option<usize>,
@@ -117,7 +117,7 @@ impl<'a> File<'a> {
     fn names(&self) -> Result<Vec<(String, Element)>> {
         let mut names = Vec::new();
         for (field_ix, field) in self.fields.iter().enumerate() {
-            if field.is_list && !matches!(field.kind, Kind::Unsupported(_)) {
+            if field.is_list && !matches!(field.kind, LeafKind::Unsupported(_)) {
                 let element = |element_ix| (format!("{}.{element_ix}", field.name), Element { field_ix, element_ix });
                 names.extend((0..self.list_length(field)?).map(element));
             } else {
@@ -141,7 +141,7 @@ impl<'a> File<'a> {
         Ok(0)
     }
 
-    fn plan(&self, selection: &Selection) -> Result<Plan> {
+    fn plan(&self, selection: &Selection) -> Result<ReadPlan> {
         let (names, elements): (Vec<_>, Vec<_>) = self.names()?.into_iter().unzip();
         let chosen = self.expanded(selection, &elements, &names).choose(self.path, &ColumnNames::of_header(names))?;
         let mut n_elements = vec![0; self.fields.len()];
@@ -165,8 +165,8 @@ impl<'a> File<'a> {
                 return Err(error.hint("name a column with one value a row").into());
             }
         }
-        let is_single = sources.iter().all(|source| self.fields[source.field_ix].kind == Kind::Single);
-        Ok(Plan { chosen, sources, label, is_single })
+        let is_single = sources.iter().all(|source| self.fields[source.field_ix].kind == LeafKind::Single);
+        Ok(ReadPlan { chosen, sources, label, is_single })
     }
 
     /// The selection with the elements of a list where it names the list.
@@ -195,7 +195,7 @@ impl<'a> File<'a> {
     /// The columns that cannot be read and that the user does not ask for.
     fn unsupported(&self, selection: &Selection) -> Vec<LeftOut> {
         let left_out = |field: &Field| match field.kind {
-            Kind::Unsupported(what) if !selection.names(&field.name) => {
+            LeafKind::Unsupported(what) if !selection.names(&field.name) => {
                 Some(LeftOut { name: field.name.clone(), why: format!("it holds {what}") })
             }
             _ => None,
@@ -204,7 +204,7 @@ impl<'a> File<'a> {
     }
 
     fn check_supported(&self, field: &Field) -> Result<(), InputError> {
-        let Kind::Unsupported(what) = field.kind else { return Ok(()) };
+        let LeafKind::Unsupported(what) = field.kind else { return Ok(()) };
         let error = InputError::in_file(
             self.path,
             format!("holds {what}, expected numbers, booleans, text or lists of numbers"),
@@ -239,18 +239,18 @@ impl<'a> File<'a> {
 
     fn table<T: Cell>(
         &self,
-        plan: &Plan,
-        columns: &mut Columns,
+        plan: &ReadPlan,
+        columns: &mut FileColumns,
         truth: &mut TruthBuilder,
         storage: &Storage,
     ) -> Result<Table> {
         let n_columns = plan.chosen.columns.len();
         let n_bytes = self.n_rows_in_all().saturating_mul((n_columns * size_of::<T>()) as u64);
-        let spilled = storage.spills(n_bytes).then(|| Spilled::create(storage)).transpose()?;
+        let spilled = storage.spills(n_bytes).then(|| CellWriter::create(storage)).transpose()?;
         if spilled.is_none() {
             storage.check_table(self.path, n_bytes)?;
         }
-        let mut rows = Rows::<T>::new(self, columns, n_columns, spilled);
+        let mut rows = ParquetRows::<T>::new(self, columns, n_columns, spilled);
         for group_ix in 0..self.reader.num_row_groups() {
             let open = |field_ix: usize| self.leaf(group_ix, &self.fields[field_ix]);
             let mut leaves = plan.sources.iter().map(|source| open(source.field_ix)).collect::<Result<Vec<_>>>()?;

@@ -3,35 +3,35 @@
 use crate::error::{InputError, Result};
 use crate::io::CellFormat;
 use crate::io::cells::{self, Cell};
-use crate::io::columns::{ColumnKind, Columns};
+use crate::io::columns::{ColumnKind, FileColumns};
 use crate::io::levels::Origin;
 use crate::io::source;
-use crate::io::spill::Spilled;
+use crate::io::spill::CellWriter;
 use crate::rows::Cells;
 
 use super::leaf::Batch;
-use super::schema::{Field, Kind};
+use super::schema::{Field, LeafKind};
 use super::{File, Source};
 
 /// The cells so far.
-pub(super) struct Rows<'a, T> {
+pub(super) struct ParquetRows<'a, T> {
     file: &'a File<'a>,
-    columns: &'a mut Columns,
+    columns: &'a mut FileColumns,
     /// Those that are not in the file.
     cells: Vec<T>,
-    spilled: Option<Spilled<T>>,
+    spilled: Option<CellWriter<T>>,
     n_columns: usize,
     /// Rows of which every column was put.
     n_rows: usize,
 }
 
-impl<'a, T: Cell> Rows<'a, T> {
+impl<'a, T: Cell> ParquetRows<'a, T> {
     /// No rows yet.
     pub(super) fn new(
         file: &'a File<'a>,
-        columns: &'a mut Columns,
+        columns: &'a mut FileColumns,
         n_columns: usize,
-        spilled: Option<Spilled<T>>,
+        spilled: Option<CellWriter<T>>,
     ) -> Self {
         Self { file, columns, cells: Vec::new(), spilled, n_columns, n_rows: 0 }
     }
@@ -73,7 +73,7 @@ impl<'a, T: Cell> Rows<'a, T> {
             return self.put_lists(source, field, batch);
         }
         for &(_, column) in &source.targets {
-            if field.kind == Kind::Text {
+            if field.kind == LeafKind::Text {
                 self.put_texts(field, batch, column)?;
             } else {
                 self.put_numbers(field, batch.numbers.iter().copied(), column)?;
@@ -129,7 +129,7 @@ impl<'a, T: Cell> Rows<'a, T> {
             }
             if n_missing < n_rows as u64 && matches!(self.columns.kind(column), ColumnKind::Unknown) {
                 *self.columns.kind(column) = match field.kind {
-                    Kind::Integer { format, .. } if format != CellFormat::Number => ColumnKind::fixed(format),
+                    LeafKind::Integer { format, .. } if format != CellFormat::Number => ColumnKind::fixed(format),
                     _ => ColumnKind::Number,
                 };
             }

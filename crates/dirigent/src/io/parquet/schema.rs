@@ -14,13 +14,13 @@ pub(super) struct Field {
     pub(super) name: String,
     /// Its number among the stored columns.
     pub(super) leaf_ix: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: LeafKind,
     pub(super) is_list: bool,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum LeafKind {
     /// 0 or 1.
     Boolean,
     /// 32 or 64 bits.
@@ -51,50 +51,50 @@ pub(super) fn fields(schema: &SchemaDescriptor) -> Vec<Field> {
         let is_list = leaf.max_rep_level() == 1 && !has_siblings;
         let kind = match (leaf.max_rep_level(), has_siblings) {
             (0, _) | (1, false) => kind(leaf),
-            (1, true) => Kind::Unsupported("lists of structures, or maps"),
-            _ => Kind::Unsupported("lists of lists"),
+            (1, true) => LeafKind::Unsupported("lists of structures, or maps"),
+            _ => LeafKind::Unsupported("lists of lists"),
         };
-        let kind = if is_list && kind == Kind::Text { Kind::Unsupported("lists of text") } else { kind };
+        let kind = if is_list && kind == LeafKind::Text { LeafKind::Unsupported("lists of text") } else { kind };
         let name = if is_list { root.name().to_owned() } else { leaf.path().parts().join(".") };
         Field { name, leaf_ix, kind, is_list }
     };
     schema.columns().iter().map(|leaf| &**leaf).enumerate().map(field).collect()
 }
 
-fn kind(leaf: &ColumnDescriptor) -> Kind {
+fn kind(leaf: &ColumnDescriptor) -> LeafKind {
     let (logical, converted) = (leaf.logical_type_ref(), leaf.converted_type());
     match leaf.physical_type() {
-        Type::BOOLEAN => Kind::Boolean,
-        Type::FLOAT => Kind::Single,
-        Type::DOUBLE => Kind::Double,
+        Type::BOOLEAN => LeafKind::Boolean,
+        Type::FLOAT => LeafKind::Single,
+        Type::DOUBLE => LeafKind::Double,
         Type::INT32 | Type::INT64 => integer(logical, converted, leaf),
         Type::BYTE_ARRAY => match (logical, converted) {
             (Some(LogicalType::String | LogicalType::Enum | LogicalType::Json), _)
             | (None, ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON | ConvertedType::NONE) => {
-                Kind::Text
+                LeafKind::Text
             }
             (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
-                Kind::Unsupported("long decimal numbers")
+                LeafKind::Unsupported("long decimal numbers")
             }
-            _ => Kind::Unsupported("bytes"),
+            _ => LeafKind::Unsupported("bytes"),
         },
-        Type::INT96 => Kind::Unsupported("points in time"),
+        Type::INT96 => LeafKind::Unsupported("points in time"),
         Type::FIXED_LEN_BYTE_ARRAY => match (logical, converted) {
             (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
-                Kind::Unsupported("long decimal numbers")
+                LeafKind::Unsupported("long decimal numbers")
             }
-            (Some(LogicalType::Float16), _) => Kind::Unsupported("half-precision numbers"),
-            _ => Kind::Unsupported("bytes"),
+            (Some(LogicalType::Float16), _) => LeafKind::Unsupported("half-precision numbers"),
+            _ => LeafKind::Unsupported("bytes"),
         },
     }
 }
 
-fn integer(logical: Option<&LogicalType>, converted: ConvertedType, leaf: &ColumnDescriptor) -> Kind {
-    let number = |is_unsigned, divisor, format| Kind::Integer { is_unsigned, divisor, format };
+fn integer(logical: Option<&LogicalType>, converted: ConvertedType, leaf: &ColumnDescriptor) -> LeafKind {
+    let number = |is_unsigned, divisor, format| LeafKind::Integer { is_unsigned, divisor, format };
     let whole = |is_unsigned| number(is_unsigned, 1.0, CellFormat::Number);
     let decimal = |scale: i32| match usize::try_from(scale).ok().and_then(|scale| POWERS_OF_TEN.get(scale)) {
         Some(&divisor) => number(false, divisor, CellFormat::Number),
-        None => Kind::Unsupported("decimal numbers of such a scale"),
+        None => LeafKind::Unsupported("decimal numbers of such a scale"),
     };
     let units = |unit: &TimeUnit| match unit {
         TimeUnit::MILLIS => MILLISECONDS,

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use futures_util::TryStreamExt;
 use object_store::{GetResult, ObjectMeta};
 
-use super::Found;
+use super::FetchedFile;
 use super::store::{Object, Store};
 use crate::error::{Error, InputError, Result};
 
 /// The file of an object: from the cache where it is the same, or else from the store.
-pub(super) async fn fetch(store: &Store<'_>, object: &Object, cache: &Path) -> Result<Found> {
+pub(super) async fn fetch(store: &Store<'_>, object: &Object, cache: &Path) -> Result<FetchedFile> {
     let Some(file_name) = object.path.filename() else {
         let error = InputError::in_file(&object.name, "names a store, expected an object in it");
         return Err(error.hint("end it in a slash for all its objects").into());
     };
     let of_object = cache.join("objects").join(hex(&object.name));
     let place = |meta: &ObjectMeta| of_object.join(version(meta)).join(file_name);
-    let found = |file: PathBuf| Found { name: object.name.clone(), file };
+    let found = |file: PathBuf| FetchedFile { name: object.name.clone(), file };
     if let Some(meta) = &object.listed
         && is_there(&place(meta), meta)
     {

@@ -13,7 +13,7 @@ use object_store::local::LocalFileSystem;
 use object_store::{ClientConfigKey, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
 
 use crate::error::{Error, InputError, Result};
-use crate::io::address::{Address, PATTERN};
+use crate::io::address::{ObjectAddress, PATTERN};
 use crate::io::format;
 
 /// A large object takes as long as it takes, if something comes now and then.
@@ -29,7 +29,7 @@ const CREDENTIALS: &str = "credentials are taken from the environment (AWS_ACCES
 /// A store, and what is asked of it.
 pub(super) struct Store<'a> {
     asked: &'a Path,
-    address: Address<'a>,
+    address: ObjectAddress<'a>,
     store: Box<dyn ObjectStore>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Object {
 }
 
 /// Opens the store of an address, with credentials from the environment.
-pub(super) fn open<'a>(asked: &'a Path, address: Address<'a>) -> Result<Store<'a>> {
+pub(super) fn open<'a>(asked: &'a Path, address: ObjectAddress<'a>) -> Result<Store<'a>> {
     // who has chosen another provider before keeps it
     let _ = rustls::crypto::ring::default_provider().install_default();
     let url = address.root.to_owned() + "/";
@@ -154,7 +154,7 @@ impl Store<'_> {
 }
 
 /// What is wrong with the address is the user's to mend; all else is the world's.
-fn told(asked: &Path, address: Address<'_>, error: &object_store::Error, problem: &str) -> Error {
+fn told(asked: &Path, address: ObjectAddress<'_>, error: &object_store::Error, problem: &str) -> Error {
     use object_store::Error::{NotFound, PermissionDenied, Unauthenticated};
     // a signed address is a key
     let cause = match address.query {

@@ -105,7 +105,7 @@ fn an_object_is_fetched_once_and_again_when_it_has_changed() {
     let address = format!("{}/t.csv", server.address);
     let fetched = || {
         let storage = Storage { cache_dir: Some(cache.path().into()), ..Storage::default() };
-        fetch(Address::of(Path::new(&address)).unwrap(), &storage).unwrap().remove(0).file
+        fetch(ObjectAddress::of(Path::new(&address)).unwrap(), &storage).unwrap().remove(0).file
     };
     let first = fetched();
     let written = fs::metadata(&first).unwrap().modified().unwrap();

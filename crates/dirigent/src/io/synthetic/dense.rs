@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Part, Sizes, check_deviation, check_numbers, room_for, shuffled_labels, stream};
+use super::{MixturePart, Sizes, check_deviation, check_numbers, room_for, shuffled_labels, stream};
 use crate::error::Result;
 use crate::rows::Table;
 use crate::run_dir::{NpyWriter, write_labels};
@@ -81,13 +81,13 @@ impl MixtureLaw {
     fn centres(&self) -> Result<Vec<f64>> {
         let n_cells = self.n_clusters.saturating_mul(self.n_columns);
         let mut centres = room_for(n_cells, "centres")?;
-        let mut rng = stream(self.seed, Part::Centres);
+        let mut rng = stream(self.seed, MixturePart::Centres);
         centres.extend((0..n_cells).map(|_| self.centre_sd * rng.normal()));
         Ok(centres)
     }
 
     fn each_row(&self, centres: &[f64], labels: &[u32], mut visit: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
-        let mut rng = stream(self.seed, Part::Rows);
+        let mut rng = stream(self.seed, MixturePart::Rows);
         let mut row = vec![0.0; self.n_columns];
         for &label in labels {
             let centre = &centres[label as usize * self.n_columns..][..self.n_columns];

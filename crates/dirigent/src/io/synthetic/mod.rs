@@ -25,13 +25,13 @@ pub const FILES: [&str; 6] = ["synth.json", "data.npy", "centres.npy", "docword.
 /// What a stream of the made data is for.
 #[derive(Debug, Clone, Copy)]
 #[repr(u32)]
-enum Part {
+enum MixturePart {
     Centres = 0,
     Order = 1,
     Rows = 2,
 }
 
-fn stream(seed: u64, part: Part) -> Stream {
+fn stream(seed: u64, part: MixturePart) -> Stream {
     Seed::new(seed).stream(Role::Synthetic, part as u32, 0)
 }
 
@@ -41,7 +41,7 @@ fn shuffled_labels(sizes: Sizes, n_clusters: usize, n_rows: usize, seed: u64) ->
     for (cluster, size) in cluster_sizes(sizes, n_clusters, n_rows).into_iter().enumerate() {
         labels.extend(std::iter::repeat_n(cluster as u32, size));
     }
-    stream(seed, Part::Order).shuffle(&mut labels);
+    stream(seed, MixturePart::Order).shuffle(&mut labels);
     Ok(labels)
 }
 

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 
-use super::{Part, Sizes, check_deviation, check_numbers, room_for, shuffled_labels, stream};
+use super::{MixturePart, Sizes, check_deviation, check_numbers, room_for, shuffled_labels, stream};
 use crate::error::Result;
 use crate::rng::Stream;
 use crate::run_dir::{write_file, write_labels};
@@ -86,7 +86,7 @@ impl TextLaw {
     /// For each topic, the sums of its words' weights up to each word.
     fn topics(&self) -> Result<Vec<f64>> {
         let mut sums = room_for(self.n_clusters.saturating_mul(self.n_columns), "topics")?;
-        let mut rng = stream(self.seed, Part::Centres);
+        let mut rng = stream(self.seed, MixturePart::Centres);
         for _ in 0..self.n_clusters {
             let mut sum = 0.0;
             sums.extend((0..self.n_columns).map(|word| {
@@ -104,7 +104,7 @@ impl TextLaw {
         labels: &[u32],
         mut visit: impl FnMut(&[(u32, u32)]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut rng = stream(self.seed, Part::Rows);
+        let mut rng = stream(self.seed, MixturePart::Rows);
         let (mut words, mut entries) = (Vec::new(), Vec::new());
         for &label in labels {
             let topic = &topics[label as usize * self.n_columns..][..self.n_columns];

@@ -1,10 +1,11 @@
-//! What a worker holds: rows of any places in the input, their clusters, and what leaves it and comes to it.
+//! What a worker holds: rows of any places in the input, their clusters, and what leaves it and
+//! comes to it.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{Clusters, Parcel};
+use super::message::{ClusterRows, Parcel};
 use crate::consolidate::{ComponentId, ShardId};
 use crate::protocol::{Decoded, Rejection, RowList, labels_fit, require};
 use crate::rows::Shard;
@@ -61,7 +62,8 @@ impl HeldRows {
         Self { rows, places, labels, ids, n_rows }
     }
 
-    /// Parts with the clusters whose worker is another than `own`: parcels by receiver. What stays keeps its cluster.
+    /// Parts with the clusters whose worker is another than `own`: parcels by receiver. What stays
+    /// keeps its cluster.
     pub(super) fn send_away(&mut self, workers: &[ShardId], own: ShardId) -> Vec<(ShardId, Parcel)> {
         if workers.iter().all(|&worker| worker == own) {
             return Vec::new();
@@ -80,7 +82,7 @@ impl HeldRows {
         }
         let seal = |(receiver, clusters): (ShardId, Vec<usize>)| {
             let rows = clusters.iter().flat_map(|&cluster| &members[cluster]).map(|&row_ix| self.rows.row(row_ix));
-            let parcel = Parcel::seal(&Clusters {
+            let parcel = Parcel::seal(&ClusterRows {
                 sizes: clusters.iter().map(|&cluster| (self.ids[cluster], members[cluster].len() as u64)).collect(),
                 gaps: clusters.iter().flat_map(|&cluster| self.gaps(&members[cluster])).collect(),
                 rows: RowList::of(rows),
@@ -129,7 +131,8 @@ impl HeldRows {
             own.map(|(row_ix, (&place, &label))| (place, 0, row_ix, label)).collect();
         let mut ids = self.ids.clone();
         let mut numbers: HashMap<ComponentId, u32> = ids.iter().copied().zip(0..).collect();
-        // a new cluster has a number of its own; parts of one may come from several workers when a run begins with labels
+        // a new cluster has a number of its own; parts of one may come from several workers when a
+        // run begins with labels
         let mut number = |id: ComponentId| {
             *numbers.entry(id).or_insert_with(|| {
                 ids.push(id);

@@ -29,7 +29,7 @@ pub struct AvLedger {
     sum_log_base: f64,
     /// Whether the last cycle is complete.
     has_closed: bool,
-    /// The final state, once it has been told.
+    /// The final state, once workers have received it.
     last: Vec<(ComponentId, Stats)>,
 }
 
@@ -161,7 +161,8 @@ impl AvLedger {
     }
 }
 
-/// Rows travel, and none is lost or doubled. Clusters are passed on unread, so the sender is not known.
+/// Rows travel, and none is lost or doubled. Clusters are passed on unread, so the sender is not
+/// known.
 fn check_rows(n_rows: u64, round: &Round<'_, Av>) -> Result<()> {
     let expected = round.gathering.plan().map_or(0, |plan| plan.n_rows);
     if n_rows == expected {

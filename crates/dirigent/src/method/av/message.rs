@@ -1,4 +1,5 @@
-//! What the nodes of AV say to one another: here rows themselves travel, in parcels that the coordinator passes on without opening them.
+//! What the nodes of AV say to one another: here rows themselves travel, in parcels that the
+//! coordinator passes on without opening them.
 
 use std::fmt;
 
@@ -74,17 +75,19 @@ pub struct Parcel(Vec<u8>);
 
 /// Clusters with their rows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Clusters {
+pub struct ClusterRows {
     /// Each with the number of its rows.
     pub sizes: Vec<(ComponentId, u64)>,
-    /// The rows' places in the input, cluster after cluster, each by the difference to the one before in its cluster.
+    /// The rows' places in the input, cluster after cluster, each by the difference to the one
+    /// before in its cluster.
     pub gaps: Vec<u64>,
     /// The rows themselves, likewise.
     pub rows: RowList,
 }
 
-impl Clusters {
-    /// The place in the input of each row and the number of its cluster among these; `None` if they do not fit, or a place is not below `n_rows`.
+impl ClusterRows {
+    /// The place in the input of each row and the number of its cluster among these; `None` if they
+    /// do not fit, or a place is not below `n_rows`.
     pub fn places(&self, n_rows: u64) -> Option<Vec<(u64, usize)>> {
         let mut gaps = self.gaps.iter();
         let mut places = Vec::with_capacity(self.gaps.len());
@@ -101,14 +104,14 @@ impl Clusters {
 
 impl Parcel {
     /// Seals clusters; counts are compressed.
-    pub fn seal(clusters: &Clusters) -> Self {
+    pub fn seal(clusters: &ClusterRows) -> Self {
         let mut bytes = Vec::new();
         body(clusters, matches!(clusters.rows, RowList::Counts { .. }), &mut bytes);
         Self(bytes)
     }
 
     /// What is in it.
-    pub fn open(&self) -> Decoded<Clusters> {
+    pub fn open(&self) -> Decoded<ClusterRows> {
         read(&self.0)
     }
 }
@@ -163,9 +166,9 @@ mod tests {
         ComponentId { epoch: 1, number }
     }
 
-    fn clusters() -> Clusters {
+    fn clusters() -> ClusterRows {
         let rows = RowList::of([Row::F32(&[1.5, 2.0]), Row::F32(&[0.0, 1.0]), Row::F32(&[4.0, 1.0])]);
-        Clusters { sizes: vec![(id(1), 2), (id(4), 1)], gaps: vec![3, 4, 1], rows }
+        ClusterRows { sizes: vec![(id(1), 2), (id(4), 1)], gaps: vec![3, 4, 1], rows }
     }
 
     fn messages() -> Vec<Message> {
@@ -215,7 +218,7 @@ mod tests {
         assert_eq!(clusters().places(7), None, "a place beyond the input");
         let with = |sizes: &[u64], gaps: &[u64]| {
             let sizes = sizes.iter().map(|size| (id(1), *size)).collect();
-            Clusters { sizes, gaps: gaps.into(), rows: RowList::default() }.places(u64::MAX)
+            ClusterRows { sizes, gaps: gaps.into(), rows: RowList::default() }.places(u64::MAX)
         };
         assert_eq!(with(&[u64::MAX], &[1, 2]), None, "fewer rows than were announced");
         assert_eq!(with(&[1], &[1, 2]), None, "more rows than were announced");

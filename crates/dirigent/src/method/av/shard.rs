@@ -27,7 +27,7 @@ use crate::sweep::{SweepInfo, UNASSIGNED, sampler};
 /// Clusters that a run begins with have no worker to be named after.
 const START: u32 = u32::MAX;
 
-/// What a worker is told before it begins.
+/// What a worker knows before it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvWorkerOptions {
     /// All workers.
@@ -155,7 +155,8 @@ impl AvShard {
         with_family!(&self.plan.model, family => contributions(family, rows, labels, ids.len()))
     }
 
-    /// Brings the parts of clusters that the run begins with together: all workers draw the same worker for each.
+    /// Brings the parts of clusters that the run begins with together: all workers draw the same
+    /// worker for each.
     fn deal(&mut self) -> Vec<(ShardId, Parcel)> {
         let worker = |id: &ComponentId| {
             let mut rng = self.plan.seed().stream(Role::Places, START, id.number);
@@ -220,7 +221,8 @@ impl AvShard {
         info
     }
 
-    /// Merges its clusters wherever the partition of all rows is more probable then, the best pair first; the number of merges.
+    /// Merges its clusters wherever the partition of all rows is more probable then, the best pair
+    /// first; the number of merges.
     fn merge(&mut self, stats: &[Stats], alpha: f64) -> u64 {
         let mut pool = Pool::new(START);
         let key = |id: ComponentId| PieceKey::whole(self.shard_id, PieceName::Component(id));

@@ -1,9 +1,9 @@
-//! What a push may say, given what its worker was told.
+//! What a push may say, given what its worker received.
 
 use super::ledger::ConsolidatedLedger;
 use crate::consolidate::{ComponentId, PieceKey, PieceName};
 use crate::halves::{Half, Part};
-use crate::method::consolidated::message::{Overlap, Push};
+use crate::method::consolidated::message::{Push, SweepOverlap};
 use crate::protocol::message::Stamp;
 use crate::protocol::{Decoded, PushContext, require};
 use crate::protocol::{check_count, check_ids, check_joining, check_stats};
@@ -33,7 +33,7 @@ impl ConsolidatedLedger {
         self.check_rows(stamp, push, heard)
     }
 
-    /// Parts come in the halves that their worker was told, if any.
+    /// Parts come in the halves that their worker received, if any.
     fn check_halves(&self, stamp: Stamp, push: &Push) -> Decoded<()> {
         let pieces = self.pool.pieces_of(stamp.shard).map(|(key, piece)| (key.name, piece.told));
         let told: Vec<(PieceName, Option<u32>)> = pieces.collect();
@@ -66,7 +66,8 @@ impl ConsolidatedLedger {
         require(push.births.iter().all(|(_, stats)| stats.count > 0), "a birth without rows")
     }
 
-    /// What the worker has in the ledger, with what it now says in its place, is not more than its rows.
+    /// What the worker has in the ledger, with what it now says in its place, is not more than its
+    /// rows.
     fn check_rows(&self, stamp: Stamp, push: &Push, heard: &PushContext<'_>) -> Decoded<()> {
         let said = push.contributions.iter().flat_map(|(id, part)| {
             let names = Half::BOTH.into_iter().map(|half| (PieceName::Component(*id), half));
@@ -84,7 +85,7 @@ impl ConsolidatedLedger {
 }
 
 /// Sums of log-probabilities, of components of a snapshot of this length.
-fn check_overlap(overlap: &Overlap, n_components: usize) -> Decoded<()> {
+fn check_overlap(overlap: &SweepOverlap, n_components: usize) -> Decoded<()> {
     let log_shares = overlap.pairs.iter().map(|(.., log_share)| log_share);
     let mut log_shares = log_shares.chain(overlap.halves.iter().map(|(_, log_share)| log_share));
     // pairs and halves come in order, so the last ones have the largest places

@@ -1,7 +1,9 @@
-//! The conservation law, checked: the pool equals the statistics recomputed from each member shard's labels as of its last absorbed push,
-//! translated by the owners; and from the live labels once nothing is in flight. No row is lost or counted twice.
+//! The conservation law, checked: the pool equals the statistics recomputed from each member
+//! shard's labels as of its last absorbed push, translated by the owners; and from the live labels
+//! once nothing is in flight. No row is lost or counted twice.
 //!
-//! For tests, of this crate and of engines elsewhere. A [`Witness`] looks at the nodes after every event and remembers the labels of each push.
+//! For tests, of this crate and of engines elsewhere. A [`Witness`] looks at the nodes after every
+//! event and remembers the labels of each push.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,7 +28,7 @@ pub struct Witness {
     n_changes: u64,
 }
 
-/// Of so many changes one is followed by a look at everything.
+/// One change of this many is followed by a check of everything.
 const FULL_LOOK: u64 = 100;
 
 impl Witness {
@@ -41,7 +43,7 @@ impl Witness {
             self.labels.entry(worker.stamp()).or_insert_with(|| worker.labels());
         }
         let Some(plan) = coordinator.plan() else { return Ok(()) };
-        let mut added = Added::default();
+        let mut added = PieceTotals::default();
         for (stamp, reply) in coordinator.absorbed() {
             let Some(reply) = reply else { continue };
             let Some(shard) =
@@ -73,16 +75,17 @@ impl Witness {
         else {
             return Err("a stored reply is something else".to_owned());
         };
-        let moved: HashMap<(PieceName, Half), Place> =
+        let moved: HashMap<(PieceName, Half), LabelPlace> =
             reply.owners.iter().map(|moved| ((moved.name, moved.half), (moved.owner, moved.in_half))).collect();
         let labels = self.labels.get(&stamp).ok_or_else(|| format!("{stamp:?} was absorbed but never pushed"))?;
-        let named: Vec<Option<Place>> =
+        let named: Vec<Option<LabelPlace>> =
             labels.iter().map(|label| label.as_ref().and_then(|label| translate(label, &moved, &snapshot))).collect();
         Ok(recompute(model, shard, &named))
     }
 
-    /// The same, for runs that are long: a column is looked at when its worker has pushed, the sums when anybody has, everything after every hundredth push, and only the labels of
-    /// the last pushes are kept. Not for methods whose coordinator changes the pool of its own accord.
+    /// The same, for runs that are long: a column is looked at when its worker has pushed, the sums
+    /// when anybody has, everything after every hundredth push, and only the labels of the last
+    /// pushes are kept. Not for methods whose coordinator changes the pool of its own accord.
     pub fn check_changes(
         &mut self,
         coordinator: &ConsolidatedCoordinator,
@@ -102,7 +105,7 @@ impl Witness {
             return self.check(coordinator, workers);
         }
         let Some(plan) = coordinator.plan() else { return Ok(()) };
-        let mut added = Added::default();
+        let mut added = PieceTotals::default();
         for (stamp, reply) in coordinator.absorbed() {
             let worker = workers.get(stamp.shard as usize).and_then(Option::as_ref);
             match (worker, reply) {
@@ -117,7 +120,8 @@ impl Witness {
         check_halves(coordinator, &added.halves)
     }
 
-    /// Of each worker the last absorbed push is kept and all after it: one of a life that has ended may still be under way.
+    /// Of each worker the last absorbed push is kept and all after it: one of a life that has ended
+    /// may still be under way.
     fn forget_older(&mut self) {
         let since = |stamp: &Stamp| (stamp.incarnation, stamp.sequence);
         let seen = &self.seen;
@@ -130,7 +134,7 @@ impl Witness {
         coordinator: &ConsolidatedCoordinator,
         shard: ShardId,
         recomputed: &BTreeMap<(ComponentId, Half), Stats>,
-        added: &mut Added,
+        added: &mut PieceTotals,
     ) -> Result<(), String> {
         let mut n_pieces = 0;
         for (key, piece) in coordinator.pool().pieces_of(shard) {
@@ -182,12 +186,12 @@ impl Witness {
 
 /// What pieces of the ledger add up to, by owner and by the half they count in.
 #[derive(Default)]
-struct Added {
+struct PieceTotals {
     totals: BTreeMap<ComponentId, Stats>,
     halves: BTreeMap<(ComponentId, Half), Stats>,
 }
 
-impl Added {
+impl PieceTotals {
     fn add(&mut self, piece: &Piece) {
         let Some(stats) = &piece.stats else { return };
         add_to(&mut self.totals, piece.owner, stats);
@@ -198,10 +202,14 @@ impl Added {
 }
 
 /// A component, and the half of it.
-type Place = (ComponentId, Option<Half>);
+type LabelPlace = (ComponentId, Option<Half>);
 
 /// Where a row is after a reply, by the rules that its worker follows.
-fn translate(label: &RowLabel, moved: &HashMap<(PieceName, Half), Place>, snapshot: &Snapshot) -> Option<Place> {
+fn translate(
+    label: &RowLabel,
+    moved: &HashMap<(PieceName, Half), LabelPlace>,
+    snapshot: &Snapshot,
+) -> Option<LabelPlace> {
     if let Some(place) = moved.get(&(label.name, label.half.unwrap_or(Half::Left))) {
         return Some(*place);
     }
@@ -242,7 +250,8 @@ fn check_halves(
     if n_halves == halves.len() { Ok(()) } else { Err(format!("{n_halves} halves, by pieces {}", halves.len())) }
 }
 
-/// The halves by the pieces that components say they own, rather than by the owners that pieces have.
+/// The halves by the pieces that components say they own, rather than by the owners that pieces
+/// have.
 fn halves_of_components(coordinator: &ConsolidatedCoordinator) -> BTreeMap<(ComponentId, Half), Stats> {
     let pool = coordinator.pool();
     let mut halves = BTreeMap::new();
@@ -264,17 +273,17 @@ fn add_to<K: Ord>(totals: &mut BTreeMap<K, Stats>, key: K, stats: &Stats) {
 }
 
 /// The statistics of a shard's rows by component and half; rows in no half count as left.
-fn recompute(model: &Model, shard: &Shard, labels: &[Option<Place>]) -> BTreeMap<(ComponentId, Half), Stats> {
+fn recompute(model: &Model, shard: &Shard, labels: &[Option<LabelPlace>]) -> BTreeMap<(ComponentId, Half), Stats> {
     let conjugate = model.conjugate();
     let empty = conjugate.empty_contribution();
     with_family!(model, family => recompute_with(family, empty, shard, labels))
 }
 
-fn recompute_with<F: Family>(
+fn recompute_with<F: Family + ?Sized>(
     family: &F,
     empty: Stats,
     shard: &Shard,
-    labels: &[Option<Place>],
+    labels: &[Option<LabelPlace>],
 ) -> BTreeMap<(ComponentId, Half), Stats> {
     let mut totals = BTreeMap::new();
     for (row, label) in shard.rows().zip(labels) {

@@ -1,4 +1,5 @@
-//! A cycle at the coordinator: pushes are entered, births consolidated, α resampled, everyone answered.
+//! A cycle at the coordinator: pushes are entered, births consolidated, α resampled, everyone
+//! answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,12 +8,12 @@ use super::ledger::{ConsolidatedColumn, ConsolidatedLedger, Work};
 use super::{Consolidation, Schedule};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{
-    ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, Weighed, hungarian, merges, pooled, progressive,
-    splits,
+    ComponentId, LabelEntropy, Piece, PieceKey, PieceName, ShardId, WeighedStats, hungarian, merges, pooled,
+    progressive, splits,
 };
 use crate::family::{Conjugate, log_joint};
 use crate::halves::{Half, Halves, Part};
-use crate::method::consolidated::message::{ComponentSnapshot, Moved, Push, Reply, Snapshot};
+use crate::method::consolidated::message::{ComponentSnapshot, MovedPiece, Push, Reply, Snapshot};
 use crate::model::Alpha;
 use crate::posterior::alpha::resample_alpha;
 use crate::protocol::CycleReport;
@@ -21,9 +22,10 @@ use crate::protocol::message::Stamp;
 use crate::rng::{Role, Seed, Stream};
 use crate::stats::Stats;
 
-/// Labels that a run begins with are taken as they are up to so many components.
+/// Labels that a run begins with are taken as they are up to this many components.
 const MOST_STARTED: usize = 5000;
-/// A search goes on while more than one of so many rows is in a component that has not been tried for a split.
+/// A search goes on while more than one row in this many is in a component that has not been tried
+/// for a split.
 const UNTRIED: u64 = 10;
 /// Words of a document, when the gain of a cycle is compared with its work.
 const DOCUMENT: usize = 30;
@@ -60,8 +62,9 @@ impl ConsolidatedLedger {
         self.answer(&stamps, round);
     }
 
-    /// The cycle that pushes close, of which so many come from a sweep. Workers at their own pace have closed one when as many pushes have come as there are
-    /// workers now: who leaves or joins does not change how many cycles there have been. The last one they close together.
+    /// The cycle that pushes close, `swept` of them from a sweep. Workers at their own pace
+    /// have closed one when as many pushes have come as there are workers now: who leaves or joins
+    /// does not change how many cycles there have been. The last one they close together.
     fn next_cycle(&self, swept: u64, round: &Work<'_>) -> u64 {
         let is_common = round.options.schedule == Schedule::Sync || round.progress.is_closing();
         match swept {
@@ -75,7 +78,8 @@ impl ConsolidatedLedger {
         }
     }
 
-    /// The coordinator's stream is named by the cycle that closes, or under an asynchronous schedule by the number of the event.
+    /// The coordinator's stream is named by the cycle that closes, or under an asynchronous
+    /// schedule by the number of the event.
     pub(super) fn stream(&self, cycle: u64, round: &Work<'_>) -> Stream {
         let event = match round.options.schedule {
             Schedule::Sync => cycle,
@@ -122,7 +126,8 @@ impl ConsolidatedLedger {
     fn consolidate(&mut self, births: Vec<(PieceKey, Stats)>, round: &Work<'_>, rng: &mut Stream) {
         let family = round.gathering.family();
         let (pool, alpha) = (&mut self.pool, round.progress.alpha);
-        // once workers rest, the components they know must stay: who comes later may join them or stand apart, and no more
+        // once workers rest, the components they know must stay: who comes later may join them or
+        // stand apart, and no more
         let consolidation =
             if round.progress.has_closed() { Consolidation::Progressive } else { round.options.consolidation };
         self.since_report += match consolidation {
@@ -135,7 +140,8 @@ impl ConsolidatedLedger {
         };
     }
 
-    /// Puts what has come into halves; at the close of a cycle also splits and merges, unless workers rest on the components they know.
+    /// Puts what has come into halves; at the close of a cycle also splits and merges, unless
+    /// workers rest on the components they know.
     fn split_and_merge(
         &mut self,
         stamps: &[(Stamp, u64)],
@@ -211,7 +217,8 @@ impl ConsolidatedLedger {
         }
     }
 
-    /// Answers pushes, each with what has changed since the version its worker has. Workers of one version share one snapshot.
+    /// Answers pushes, each with what has changed since the version its worker has. Workers of one
+    /// version share one snapshot.
     fn answer(&mut self, stamps: &[(Stamp, u64)], round: &mut Work<'_>) {
         self.version += 1;
         self.note_changes(round);
@@ -231,23 +238,23 @@ impl ConsolidatedLedger {
         self.pool.settle(round.gathering.family());
     }
 
-    /// What a worker must be told of a piece, if anything.
-    fn moved(&self, key: PieceKey, piece: &Piece) -> Option<Moved> {
-        // without halves told there is nothing to look up
+    /// What a worker must learn about a piece, if anything.
+    fn moved(&self, key: PieceKey, piece: &Piece) -> Option<MovedPiece> {
+        // without halves sent there is nothing to look up
         let is_current = piece.told.is_some() && {
             let trial = self.pool.trial(piece.owner);
             trial.is_on && piece.told == Some(trial.generation)
         };
         let expected = (key.name == PieceName::Component(piece.owner)).then_some(is_current.then_some(key.half));
         let is_news = piece.stats.is_some() && expected != Some(piece.half);
-        is_news.then_some(Moved { name: key.name, half: key.half, owner: piece.owner, in_half: piece.half })
+        is_news.then_some(MovedPiece { name: key.name, half: key.half, owner: piece.owner, in_half: piece.half })
     }
 
-    /// Notes which components are no longer as they were last told.
+    /// Notes which components are no longer as they were last sent.
     fn note_changes(&mut self, round: &Work<'_>) {
         // both are in the order of ids: a walk along them needs no search
         let mut told = std::mem::take(&mut self.told).into_iter().peekable();
-        let now = |(id, total, halves): (ComponentId, &Weighed, Halves)| {
+        let now = |(id, total, halves): (ComponentId, &WeighedStats, Halves)| {
             while told.next_if(|(before, _)| *before < id).is_some() {}
             match told.next_if(|(before, _)| *before == id) {
                 Some((_, (told, since))) if told.total == total.stats && told.halves == halves => (id, (told, since)),
@@ -257,7 +264,8 @@ impl ConsolidatedLedger {
         self.told = self.pool.live_with_halves(round.gathering.family()).map(now).collect();
     }
 
-    /// What has changed since a version. The last snapshot says everything and rounds nothing: it is the model that labels are read from.
+    /// What has changed since a version. The last snapshot says everything and rounds nothing: it
+    /// is the model that labels are read from.
     pub(super) fn snapshot_since(&self, version: u64, is_last: bool, family: &dyn Conjugate) -> Arc<[u8]> {
         let (version, step) = if is_last { (0, None) } else { (version, family.snapshot_step()) };
         let news = |(id, (told, since)): (&ComponentId, &(ComponentSnapshot, u64))| {
@@ -272,14 +280,15 @@ impl ConsolidatedLedger {
         let newest = pushes.iter().max_by_key(|(stamp, push)| (push.base_version, std::cmp::Reverse(stamp.shard)));
         let Some((stamp, push)) = newest else { return };
         let joining = push.joining.expect("a rebuild begins with full pushes");
-        // one that goes on from a checkpoint knows its cycle
+        // one that resumes from a checkpoint knows its cycle
         (self.version, round.progress.cycle) = (push.base_version, round.progress.cycle.max(joining.cycle));
         self.n_absorbed = round.progress.cycle * pushes.len() as u64;
         self.n_absorbed_at_close = self.n_absorbed;
         if round.options.alpha == Alpha::Auto {
             round.progress.alpha = joining.alpha;
         }
-        // its vocabulary is what is alive: an empty piece of it holds each name until the contributions are entered
+        // its vocabulary is what is alive: an empty piece of it holds each name until the
+        // contributions are entered
         let lives =
             |shard: ShardId, push: &Push| shard == stamp.shard || (round.options.has_start && push.base_version == 0);
         let named = pushes.iter().filter(|(stamp, push)| lives(stamp.shard, push));
@@ -288,7 +297,7 @@ impl ConsolidatedLedger {
         alive.iter().for_each(|(_, id)| self.pool.keep_clear_of(*id));
         let n_alive = alive.iter().map(|(_, id)| id).collect::<BTreeSet<_>>().len();
         if round.options.has_start && n_alive > MOST_STARTED {
-            // so many are hardly clusters: each finds its place as a birth does
+            // this many are hardly clusters: each finds its place as a birth does
             alive.clear();
         }
         for (shard, id) in alive {

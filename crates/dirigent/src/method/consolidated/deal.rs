@@ -1,7 +1,10 @@
-//! The rows of a checkpoint: what they are in, and how they are dealt anew for a run that goes on with another number of workers.
+//! The rows of a checkpoint: what they are in, and how they are dealt again for a run that resumes
+//! with another number of workers.
 //!
-//! At a border a worker has not heard yet what its components have become, but the coordinator's answer is in the checkpoint. So each row's component is
-//! known by its id, and rows can be given to anybody. The new workers join with what they are given, as after a loss: halves are forgotten.
+//! At a border a worker has not heard yet what its components have become, but the coordinator's
+//! answer is in the checkpoint. So each row's component is known by its id, and rows can be given
+//! to anybody. The new workers join with what they are given, as after a loss: halves are
+//! forgotten.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,10 @@
 //! The ledger: it owns the pool and decides which pieces belong together. It never sees a row.
 //!
-//! Two schedules. Synchronous: when every member has pushed, first all contributions are entered, then the births in (worker, birth number)
-//! order, then all are answered. Asynchronous: as soon as nothing else has come, workers that have pushed are answered, one or several
-//! together; then the pool is refined. So a coordinator that is slower than its workers has less to do for each of them.
+//! Two schedules. Synchronous: when every member has pushed, first all contributions are entered,
+//! then the births in (worker, birth number) order, then all are answered. Asynchronous: as soon as
+//! nothing else has come, workers that have pushed are answered, one or several together; then the
+//! pool is refined. So a coordinator that is slower than its workers has less to do for each of
+//! them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use serde::Deserialize;
 
 use super::Schedule;
 use super::ledger_memory::LedgerMemory;
-use super::message::{ComponentSnapshot, Overlap, Push};
+use super::message::{ComponentSnapshot, Push, SweepOverlap};
 use super::{Consolidated, ConsolidatedCoordinator};
 use crate::consolidate::progressive::ConsolidateInfo;
 use crate::consolidate::{ComponentId, Pool, ShardId, pooled};
@@ -24,14 +26,14 @@ use crate::stats::Stats;
 /// What a ledger of these methods works with.
 pub(super) type Work<'a> = Round<'a, Consolidated>;
 
-/// The pool, and what workers have been told of it.
+/// The pool, and what workers know of it.
 #[derive(Deserialize)]
 #[serde(from = "LedgerMemory")]
 pub struct ConsolidatedLedger {
     pub(super) pool: Pool,
     /// What is known of each worker that has pushed.
     pub(super) columns: BTreeMap<ShardId, ConsolidatedColumn>,
-    /// The components as they were last told, each with the version since which it is so.
+    /// The components as they were last sent, each with the version since which it is so.
     pub(super) told: BTreeMap<ComponentId, (ComponentSnapshot, u64)>,
     pub(super) version: u64,
     /// Pushes absorbed so far under an asynchronous schedule.
@@ -44,7 +46,7 @@ pub struct ConsolidatedLedger {
     /// Pushes that the cycles closed so far have taken.
     pub(super) n_absorbed_at_close: u64,
     /// How far components overlapped in the last sweep of each worker, and which ones it names.
-    pub(super) overlaps: BTreeMap<ShardId, (Arc<[ComponentId]>, Overlap)>,
+    pub(super) overlaps: BTreeMap<ShardId, (Arc<[ComponentId]>, SweepOverlap)>,
     /// What a checkpoint held, until it is restored.
     pub(super) saved: Option<LedgerMemory>,
 }
@@ -76,7 +78,8 @@ pub(super) fn is_in_step(round: &Work<'_>) -> bool {
     round.options.schedule == Schedule::Sync || round.progress.is_rebuilding
 }
 
-/// For each so many components, idle steps are one more cycle apart: the table of their pairs takes 50 ms for a thousand.
+/// Per this many components, idle steps are one more cycle apart: the table of their pairs
+/// takes 50 ms for a thousand.
 const COMPONENTS_A_CYCLE: u64 = 100;
 
 impl Ledger<Consolidated> for ConsolidatedLedger {
@@ -106,7 +109,8 @@ impl Ledger<Consolidated> for ConsolidatedLedger {
         self.pool.epoch()
     }
 
-    /// Answers are sent again with a snapshot that says everything, which gives a receiver the same as the differences it missed.
+    /// Answers are sent again with a snapshot that says everything, which gives a receiver the same
+    /// as the differences it missed.
     fn prepare_answers(&mut self, round: &mut Work<'_>) {
         let snapshot = self.snapshot_since(0, round.progress.has_closed(), round.gathering.family());
         round.gathering.members_mut().share(&snapshot);
@@ -116,8 +120,9 @@ impl Ledger<Consolidated> for ConsolidatedLedger {
         self.check_push(stamp, push, context)
     }
 
-    /// In step, all once all have come. At their own pace, those that wait once nothing else does; but in the last cycle workers end
-    /// together, so that their labels are in one vocabulary, that of the last snapshot.
+    /// In step, all once all have come. At their own pace, those that wait once nothing else does;
+    /// but in the last cycle workers end together, so that their labels are in one vocabulary, that
+    /// of the last snapshot.
     fn ready(&self, cause: Cause, round: &mut Work<'_>) -> Vec<(Stamp, Push)> {
         let (is_in_step, is_closing) = (is_in_step(round), round.progress.is_closing());
         let members = round.gathering.members_mut();
@@ -160,8 +165,9 @@ impl Ledger<Consolidated> for ConsolidatedLedger {
         }
     }
 
-    /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until every member has pushed once more, and
-    /// longer when there are many components. With splits, components that should be one or two are found at the close of a cycle.
+    /// One batch of merge and split moves. It begins with a table of all pairs, so it waits until
+    /// every member has pushed once more, and longer when there are many components. With splits,
+    /// components that should be one or two are found at the close of a cycle.
     fn idle(&mut self, round: &mut Work<'_>) {
         let cycles_apart = 1 + self.told.len() as u64 / COMPONENTS_A_CYCLE;
         let is_due = !round.options.splits
@@ -175,7 +181,7 @@ impl Ledger<Consolidated> for ConsolidatedLedger {
         }
     }
 
-    /// As they were last told: after the last answer, the model that labels were read from.
+    /// As they were last sent: after the last answer, the model that labels were read from.
     fn components(&self, _family: &dyn Conjugate) -> Vec<(ComponentId, Stats)> {
         self.told.iter().map(|(id, (told, _))| (*id, told.total.clone())).collect()
     }

@@ -1,7 +1,8 @@
 //! What a checkpoint holds of the ledger at the border of a cycle, and the ledger made of it again.
 //!
-//! Under a synchronous schedule it is exact: the pool, what was told, and the answers that no worker has heard yet are as they were.
-//! Under an asynchronous schedule answers are of many versions, and workers are asked for everything instead.
+//! Under a synchronous schedule it is exact: the pool, what was sent, and the answers that no
+//! worker has heard yet are as they were. Under an asynchronous schedule answers are of many
+//! versions, and workers are asked for everything instead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What the nodes of the methods that consolidate say to one another: statistics up, a snapshot of all components down.
+//! What the nodes of the methods that consolidate say to one another: statistics up, a snapshot of
+//! all components down.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,7 +15,8 @@ use crate::stats::Stats;
 pub struct Push {
     /// The version of the snapshot it swept against (0: none yet).
     pub base_version: u64,
-    /// Set when it says everything (a worker that joins), not only what changed: then all of its vocabulary is named, also without rows.
+    /// Set when it says everything (a worker that joins), not only what changed: then all of its
+    /// vocabulary is named, also without rows.
     pub joining: Option<Joining>,
     /// Statistics of known components; zeros are said.
     #[serde(with = "wire::named")]
@@ -25,7 +27,7 @@ pub struct Push {
     /// Rows that changed their component since the last push.
     pub moved: u64,
     /// How far components overlapped in the sweep, where that decides about splits and merges.
-    pub overlap: Overlap,
+    pub overlap: SweepOverlap,
 }
 
 /// How far components overlap on one worker: L of pairs and of halves, sums of log-probabilities
@@ -33,7 +35,7 @@ pub struct Push {
 /// the worker swept against. On the way L is rounded, by at most √|L|/4 + 1/64 nats: less than it
 /// varies from sweep to sweep.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Overlap {
+pub struct SweepOverlap {
     /// Pairs of components with rows that could be in either, the smaller place first, in order of
     /// the larger one.
     pub pairs: Vec<(u32, u32, f32)>,
@@ -46,7 +48,7 @@ pub struct Overlap {
 /// All components with rows, as of a version.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// Rises with every change of the pool that is told to anyone.
+    /// Rises with every change of the pool that any worker receives.
     pub version: u64,
     /// What means are rounded to multiples of on the way, if anything; not known to the receiver.
     pub step: Option<f64>,
@@ -54,7 +56,7 @@ pub struct Snapshot {
     pub components: Vec<(ComponentId, Option<ComponentSnapshot>)>,
 }
 
-/// What is told of a component.
+/// What a worker receives of a component.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComponentSnapshot {
     /// All of its rows.
@@ -70,19 +72,19 @@ pub struct Reply {
     pub cycle: u64,
     /// The concentration.
     pub alpha: f64,
-    /// Where each piece went that has rows, where it did not stay what it was named. (A piece that stayed keeps its half as long as the
-    /// snapshot has the same generation of it.)
-    pub owners: Vec<Moved>,
+    /// Where each piece went that has rows, where it did not stay what it was named. (A piece that
+    /// stayed keeps its half as long as the snapshot has the same generation of it.)
+    pub owners: Vec<MovedPiece>,
     /// Whether this is the last word: the worker shows its labels and rests.
     pub is_last: bool,
 }
 
 /// A piece that is no longer what its worker calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct MovedPiece {
     /// The worker's name for it.
     pub name: PieceName,
-    /// The half, as the worker names it; left where it tells none apart.
+    /// The half, as the worker names it; left where it has none.
     pub half: Half,
     /// The component it belongs to.
     pub owner: ComponentId,

@@ -1,6 +1,8 @@
-//! Prog, Pooled, Hung and Async, the paper's methods, each a consolidation and a schedule, on any engine; and Dirigent, which also splits and merges.
+//! Prog, Pooled, Hung and Async, the paper's methods, each a consolidation and a schedule, on any
+//! engine; and Dirigent, which also splits and merges.
 //!
-//! `drive.rs` makes the nodes, runs them on an engine and collects what is only looked at; here is which nodes, and what comes out.
+//! `drive.rs` makes the nodes, runs them on an engine and collects what is only looked at; here is
+//! which nodes, and what comes out.
 
 mod checking;
 // public for the tests only
@@ -38,8 +40,8 @@ use crate::engine::{Driver, RunTotals, threads};
 use crate::error::Result;
 use crate::family::log_joint;
 use crate::method::cgs::{Draws, Outcome};
-use crate::method::crew::Nodes;
-use crate::method::drive::{Driven, Launch, drive, other_workers, saved_nodes};
+use crate::method::crew::NodeMaker;
+use crate::method::drive::{FinishedRun, Launch, drive, other_workers, saved_nodes};
 use crate::model::{Model, ModelOptions};
 use crate::observer::Observer;
 use crate::protocol::{Coordinator, CoordinatorOptions, Method, Node, Worker, WorkerKind};
@@ -74,7 +76,7 @@ impl Method for Consolidated {
 /// Where the nodes run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Engine {
-    /// On so many threads of this machine.
+    /// On this many threads of this machine.
     Threads(usize),
     /// On a virtual cluster.
     Simulated(Box<Simulation>),
@@ -94,7 +96,7 @@ impl Engine {
     pub(super) fn run<C: Node>(
         &self,
         coordinator: &mut C,
-        nodes: &mut Nodes<'_, C>,
+        nodes: &mut NodeMaker<'_, C>,
         driver: &mut dyn Driver,
     ) -> Result<RunTotals> {
         let workers = 0..nodes.n_workers;
@@ -115,7 +117,8 @@ impl Engine {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DrawsFrom {
-    /// The method itself: fast, but an approximation where workers know of one another only once a cycle.
+    /// The method itself: fast, but an approximation where workers know of one another only once a
+    /// cycle.
     Fast,
     /// The slice sampler, which takes over where the method has ended: exact.
     #[default]
@@ -174,7 +177,7 @@ pub fn run(
         joins_anew: coordinator.schedule == Schedule::Async || has_other_workers,
     };
     let driven = drive::<Consolidated>(launch, truth, observer)?;
-    let Driven { coordinator, mut outcome, ids, totals, n_rows_in_last_cycle } = driven;
+    let FinishedRun { coordinator, mut outcome, ids, totals, n_rows_in_last_cycle } = driven;
     outcome.components = final_components(&coordinator, shards, &outcome.state, &ids);
     if n_rows_in_last_cycle < outcome.state.len() as u64 {
         outcome.log_joint = log_joint_of_all_rows(&coordinator, shards, &outcome);
@@ -190,8 +193,9 @@ fn log_joint_of_all_rows(coordinator: &ConsolidatedCoordinator, shards: &[Shard]
     log_joint(model.conjugate(), outcome.components.iter(), outcome.alpha, sum_log_base)
 }
 
-/// The statistics of the final components, in the order of their numbers: those of the last snapshot, from which labels were read. Where that does not hold
-/// exactly the rows of the state (a worker came or went after it), those of the state itself.
+/// The statistics of the final components, in the order of their numbers: those of the last
+/// snapshot, from which labels were read. Where that does not hold exactly the rows of the state (a
+/// worker came or went after it), those of the state itself.
 fn final_components(
     coordinator: &ConsolidatedCoordinator,
     shards: &[Shard],
@@ -219,7 +223,8 @@ fn final_components(
     components
 }
 
-/// The same state for the workers of these shards. It need not have been theirs, unless states were kept: those are of the last cycles of one run.
+/// The same state for the workers of these shards. It need not have been theirs, unless states were
+/// kept: those are of the last cycles of one run.
 fn dealt_to(shards: &[Shard], saved: NodesState, draws: &Option<Draws>) -> Result<NodesState> {
     if saved.workers.len() == shards.len() {
         return Ok(saved);

@@ -1,4 +1,4 @@
-//! What tells Dirigent, Prog, Pooled, Hung and Async apart.
+//! How Dirigent, Prog, Pooled, Hung and Async differ.
 
 use serde::{Deserialize, Serialize};
 

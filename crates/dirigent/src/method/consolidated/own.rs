@@ -36,7 +36,7 @@ impl Own {
         own
     }
 
-    /// Whether the worker's own rows are among those that were told.
+    /// Whether the worker's own rows are among those that were sent.
     pub(super) fn is_within(&self, snapshot: &[(ComponentId, ComponentSnapshot)]) -> bool {
         let slots = snapshot.iter().zip(&self.totals).zip(&self.halves);
         slots.into_iter().all(|(((_, told), total), own)| {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::message::{ComponentSnapshot, Overlap, Push, Reply, Snapshot};
+use super::message::{ComponentSnapshot, Push, Reply, Snapshot, SweepOverlap};
 use super::own::{Own, SlotPlaces, own_or};
 use super::shard_memory::ConsolidatedMemory;
 use super::{Consolidated, Joins};
@@ -31,11 +31,12 @@ pub struct ConsolidatedShard {
     sampler: Box<dyn Sampler>,
     /// What each slot is called. Slots beyond are births without a number.
     names: Vec<PieceName>,
-    /// The last snapshot, as it was told: the next one says only what has changed.
+    /// The last snapshot, as it came: the next one says only what has changed.
     told: HashMap<ComponentId, ComponentSnapshot>,
     /// The generation of each slot's halves, of those that keep some.
     generations: Vec<Option<u32>>,
-    /// What each slot contributed at the last answered push, as it would be said now; `None` where halves are to be set first.
+    /// What each slot contributed at the last answered push, as it would be said now; `None` where
+    /// halves are to be set first.
     answered: Vec<Option<Part>>,
     /// What each slot contributed at the last push.
     pushed: Vec<Part>,
@@ -171,15 +172,17 @@ impl ConsolidatedShard {
     fn sweep(&mut self) -> u64 {
         let sweeps = u64::from(self.plan.sweeps_per_cycle);
         let seed = self.plan.seed();
-        // at its own pace a worker may sweep more than once in a cycle, and never twice against one snapshot
+        // at its own pace a worker may sweep more than once in a cycle, and never twice against one
+        // snapshot
         let number = if self.plan.is_in_step { self.cycle } else { self.base_version };
         let stream_of = |sweep| seed.stream(Role::Sweep, self.shard_id, number * sweeps + sweep);
         let alpha = if self.cycle == 0 { self.alpha / f64::from(self.plan.alpha_shares) } else { self.alpha };
         (0..sweeps).map(|sweep| self.sampler.sweep(alpha, &mut stream_of(sweep)).moved).sum()
     }
 
-    /// What has changed since the last answered push, or everything when joining. Slots without a name that have rows are births; where the plan says
-    /// so, slots that had no rows before are births too.
+    /// What has changed since the last answered push, or everything when joining. Slots without a
+    /// name that have rows are births; where the plan says so, slots that had no rows before are
+    /// births too.
     fn push(&mut self, moved: u64, joining: Option<Joining>) -> Push {
         let are_births = self.plan.joins == Joins::Births && joining.is_none();
         let joined = if are_births { self.joined_slots() } else { Vec::new() };
@@ -192,7 +195,7 @@ impl ConsolidatedShard {
             contributions: Vec::new(),
             births: Vec::new(),
             moved,
-            overlap: Overlap::default(),
+            overlap: SweepOverlap::default(),
         };
         for (slot, part) in contributions.iter().enumerate() {
             let name = self.names.get(slot).copied();
@@ -224,15 +227,17 @@ impl ConsolidatedShard {
         if joining.is_none() && self.plan.counts_overlaps {
             push.overlap = self.overlap();
         }
-        // they stay in the worker's vocabulary, without rows: from it a lost coordinator learns which components are alive
+        // they stay in the worker's vocabulary, without rows: from it a lost coordinator learns
+        // which components are alive
         self.names.extend(left_ids);
         self.pushed = contributions;
         self.sampler.rest();
         push
     }
 
-    /// How far the components of the last snapshot overlapped in the sweep. Pairs of less than half a nat decide nothing.
-    fn overlap(&self) -> Overlap {
+    /// How far the components of the last snapshot overlapped in the sweep. Pairs of less than half
+    /// a nat decide nothing.
+    fn overlap(&self) -> SweepOverlap {
         let overlaps = self.sampler.overlaps();
         let mut pairs = overlaps.pairs();
         pairs.retain(|(.., log_share)| *log_share < LEAST_OVERLAP);
@@ -242,7 +247,7 @@ impl ConsolidatedShard {
         let halves = halves.filter(|(_, log_share)| *log_share < LEAST_OVERLAP);
         let halves = halves.map(|(slot, log_share)| (slot, log_share as f32));
         let log_certainty = overlaps.log_certainty() as f32;
-        Overlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty }
+        SweepOverlap { pairs: pairs.collect(), halves: halves.collect(), log_certainty }
     }
 
     /// The slots that have rows and had none at the last answered push, in order.
@@ -418,8 +423,9 @@ impl ConsolidatedShard {
         }
     }
 
-    /// The most probable slot of each row under the last snapshot, and its probability. Components are asked in the order of their final
-    /// numbers, by falling size, so that ties go to the smaller number.
+    /// The most probable slot of each row under the last snapshot, and its probability. Components
+    /// are asked in the order of their final numbers, by falling size, so that ties go to the
+    /// smaller number.
     fn assign(&mut self, ids: &[ComponentId]) -> (Vec<u32>, Vec<f32>) {
         let mut slots: Vec<usize> = (0..ids.len()).collect();
         slots.sort_by_key(|&slot| (std::cmp::Reverse(self.told[&ids[slot]].total.count), ids[slot]));

@@ -1,4 +1,5 @@
-//! Nodes driven by hand through the interleavings that are easy to get wrong, the conservation law checked after every event.
+//! Nodes driven by hand through the interleavings that are easy to get wrong, the conservation law
+//! checked after every event.
 
 mod program_rules;
 mod splits;
@@ -237,7 +238,8 @@ fn who_joins_when_all_are_asked_to_end_sweeps_first() {
     bench.push_to_coordinator(2, hello);
     let plan = bench.take_reply_to(2);
     bench.reply_to_worker(2, plan);
-    // its first push has come, and those of the others, when a stop is wanted; the coordinator was busy all the time
+    // its first push has come, and those of the others, when a stop is wanted; the coordinator was
+    // busy all the time
     let mut out = Outbox::default();
     for shard_id in [2, 0, 1] {
         let frame = bench.take_push_of(shard_id);
@@ -277,7 +279,8 @@ fn who_sweeps_several_times_in_a_cycle_draws_afresh_each_time() {
     let mut bench = Bench::of(options(20, Schedule::Async), (0..20).map(overlapping).collect());
     bench.join();
     bench.deliver_all(10);
-    // from now on only one worker is heard: fewer pushes than there are workers do not close a cycle
+    // from now on only one worker is heard: fewer pushes than there are workers do not close a
+    // cycle
     let cycle = bench.last_cycle;
     let labels = |bench: &Bench| bench.workers[0].as_ref().expect("it is there").labels();
     let (mut before, mut moved_before) = (labels(&bench), BTreeSet::new());
@@ -295,7 +298,8 @@ fn who_sweeps_several_times_in_a_cycle_draws_afresh_each_time() {
         (before, moved_before) = (now, moved);
     }
     assert!(bench.last_cycle <= cycle + 1, "{} after {cycle}", bench.last_cycle);
-    // with the same random numbers it would be nearly the same rows that move each time, and the others would rest
+    // with the same random numbers it would be nearly the same rows that move each time, and the
+    // others would rest
     assert!(n_moved > 300 && 2 * n_again < n_moved, "{n_again} of {n_moved} had moved before");
 }
 

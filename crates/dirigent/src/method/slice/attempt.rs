@@ -1,28 +1,37 @@
-//! One attempt to split a component or to merge two, in the manner of Jain & Neal, with the rows on any number of workers.
+//! One attempt to split a component or to merge two, in the manner of Jain & Neal, with the rows on
+//! any number of workers.
 //!
-//! It stands between two rounds and acts on the partition alone: weights, parameters and slices are integrated out, and drawn afresh from
-//! the labels afterwards. So it is a step of its own that leaves the posterior of labels and α as it is, whatever the sweeps do.
+//! It stands between two rounds and acts on the partition alone: weights, parameters and slices are
+//! integrated out, and drawn again from the labels afterwards. So it is a step of its own that
+//! leaves the posterior of labels and α as it is, whatever the sweeps do.
 //!
-//! A row i is chosen, of component a; a coin says whether a split or a merge is tried. A split proposes a division of a into (L, R); a merge
-//! chooses b by the share w(a→b) and proposes a ∪ b, the reverse of the division (a, b). There are two kinds of proposals, chosen by another coin:
+//! A row i is chosen, of component a; a coin says whether a split or a merge is tried. A split
+//! proposes a division of a into (L, R); a merge chooses b by the share w(a→b) and proposes a ∪ b,
+//! the reverse of the division (a, b). There are two kinds of proposals, chosen by another coin:
 //!
-//! - **Launched.** A second row j is chosen, of a or of b. From the two rows alone a few rounds of a restricted Gibbs sampler on the rows S of a (and b)
-//!   lead to two sets of parameters; they depend on S, i and j, never on the present division. Given them each row of S but i and j goes left or right
-//!   independently of the others, so the density of a division is a product that workers compute in parallel. It finds splits where S has two lumps,
-//!   however many rows there are. But it can only merge what it would have divided alike, and two components on the same lump may be divided in any
-//!   proportion.
-//! - **Blind.** A share p is drawn uniformly, and rows go left with probability p: a division has the density nL! nR! / (n+1)!. That cancels the prior
-//!   of the division, so that two components on one lump are merged in whatever proportion they share it, without asking any worker. The reverse splits of
-//!   large components are next to never accepted; they are tried because the merges would not be exact otherwise.
+//! - **Launched.** A second row j is chosen, of a or of b. From the two rows alone a few rounds of
+//!   a restricted Gibbs sampler on the rows S of a (and b) lead to two sets of parameters; they
+//!   depend on S, i and j, never on the present division. Given them each row of S but i and j goes
+//!   left or right independently of the others, so the density of a division is a product that
+//!   workers compute in parallel. It finds splits where S has two lumps, however many rows there
+//!   are. But it can only merge what it would have divided alike, and two components on the same
+//!   lump may be divided in any proportion.
+//! - **Blind.** A share p is drawn uniformly, and rows go left with probability p: a division has
+//!   the density nL! nR! / (n+1)!. That cancels the prior of the division, so that two components
+//!   on one lump are merged in whatever proportion they share it, without asking any worker. The
+//!   reverse splits of large components are next to never accepted; they are tried because the
+//!   merges would not be exact otherwise.
 //!
-//! In both the ratio for a split, of which that for the merge is the reciprocal, is target × choice / density. The target is 1/ρ(L, R), where the base
-//! measure of the rows cancels. The choice is that of the same rows by the reverse move over that by the move itself: w(L→R)·(n−1)/n_R where j was
-//! chosen among n−1 or n_R rows, and n_L·w(L→R)/n where only i was.
+//! In both the ratio for a split, of which that for the merge is the reciprocal, is target × choice
+//! / density. The target is 1/ρ(L, R), where the base measure of the rows cancels. The choice is
+//! that of the same rows by the reverse move over that by the move itself: w(L→R)·(n−1)/n_R where j
+//! was chosen among n−1 or n_R rows, and n_L·w(L→R)/n where only i was.
 //!
-//! w(L→R) ∝ 1/(1 + best − log ρ(L, R)), over all components but L, `best` being the largest log ρ among them: of a thousand components the near ones are
-//! tried, and none never. It depends on the partition alone, not on the names of components.
+//! w(L→R) ∝ 1/(1 + best − log ρ(L, R)), over all components but L, `best` being the largest log ρ
+//! among them: of a thousand components the near ones are tried, and none never. It depends on the
+//! partition alone, not on the names of components.
 
-use crate::consolidate::{ComponentId, MergeRatio, ShardId, Weighed};
+use crate::consolidate::{ComponentId, MergeRatio, ShardId, WeighedStats};
 use crate::family::Conjugate;
 use crate::method::slice::move_message::{Anchor, MoveTask, Odds, SliceMove, SliceSettlement};
 use crate::rng::Stream;
@@ -40,18 +49,19 @@ pub(super) const MOST_STEPS: u64 = LAUNCH_ROUNDS + 2;
 pub(super) struct Partition<'a> {
     pub(super) family: &'a dyn Conjugate,
     pub(super) alpha: f64,
-    pub(super) components: &'a [(ComponentId, Weighed)],
+    pub(super) components: &'a [(ComponentId, WeighedStats)],
     pub(super) census: &'a Census,
 }
 
 /// An attempt that is under way.
-pub(super) struct Attempt {
+pub(super) struct MoveAttempt {
     /// The last step that was asked.
     step: u64,
     kind: AttemptKind,
     /// A row of each side; `None` where they are not looked at.
     anchors: Option<[Anchor; 2]>,
-    /// Rounds of the restricted sampler that are still to be asked for, the last one included that divides or weighs.
+    /// Rounds of the restricted sampler that are still to be asked for, the last one included that
+    /// divides or weighs.
     rounds_left: u64,
 }
 
@@ -104,7 +114,7 @@ impl Terms {
 }
 
 impl AttemptVerdict {
-    /// What workers are told; a split takes a new name.
+    /// What workers receive; a split takes a new name.
     pub(super) fn settlement(self, mint: impl FnOnce() -> ComponentId) -> SliceSettlement {
         match self {
             Self::Split(component) => SliceSettlement::Split { component, right: mint() },
@@ -113,7 +123,7 @@ impl AttemptVerdict {
     }
 }
 
-impl Attempt {
+impl MoveAttempt {
     /// Chooses what is tried. Steps are counted from `step`.
     pub(super) fn begin(partition: &Partition<'_>, step: u64, rng: &mut Stream) -> (Self, AttemptStep) {
         let (is_split, is_launched) = (rng.uniform() < 0.5, rng.uniform() < 0.5);
@@ -147,7 +157,8 @@ impl Attempt {
         (Self { rounds_left: 0, ..self }, next)
     }
 
-    /// How many rows of a worker are on either side of its answer; `None` if it is asked for the anchors alone.
+    /// How many rows of a worker are on either side of its answer; `None` if it is asked for the
+    /// anchors alone.
     pub(super) fn n_rows_asked(&self, census: &Census, shard: ShardId) -> Option<u64> {
         match self.rounds_left {
             rounds if rounds > LAUNCH_ROUNDS => None,
@@ -200,7 +211,7 @@ impl Attempt {
                 if sides.iter().any(|stats| stats.count == 0) {
                     return AttemptStep::Nothing;
                 }
-                let [left, right] = sides.map(|stats| Weighed::new(partition.family, stats));
+                let [left, right] = sides.map(|stats| WeighedStats::new(partition.family, stats));
                 let log_share = partition.log_share(component, &left, &right);
                 (left, right, log_share, AttemptVerdict::Split(component))
             }
@@ -228,14 +239,14 @@ impl Partition<'_> {
         MergeRatio::new(self.family, self.alpha)
     }
 
-    fn get(&self, component: ComponentId) -> &Weighed {
+    fn get(&self, component: ComponentId) -> &WeighedStats {
         let found = self.components.iter().find(|(id, _)| *id == component);
         &found.expect("rows are in components that there are").1
     }
 
     /// A component to merge with, if there is another.
     fn partner(&self, into: ComponentId, rng: &mut Stream) -> Option<AttemptKind> {
-        let others: Vec<&(ComponentId, Weighed)> = self.components.iter().filter(|(id, _)| *id != into).collect();
+        let others: Vec<&(ComponentId, WeighedStats)> = self.components.iter().filter(|(id, _)| *id != into).collect();
         if others.is_empty() {
             return None;
         }
@@ -245,17 +256,18 @@ impl Partition<'_> {
     }
 
     /// log w(L→R), were the component divided into L and R.
-    fn log_share(&self, divided: ComponentId, left: &Weighed, right: &Weighed) -> f64 {
+    fn log_share(&self, divided: ComponentId, left: &WeighedStats, right: &WeighedStats) -> f64 {
         let others = self.components.iter().filter(|(id, _)| *id != divided).map(|(_, weighed)| weighed);
         self.log_shares(left, std::iter::once(right).chain(others))[0]
     }
 
     /// Logarithms of the shares by which one of the others is chosen.
-    fn log_shares<'w>(&self, left: &Weighed, others: impl Iterator<Item = &'w Weighed>) -> Vec<f64> {
+    fn log_shares<'w>(&self, left: &WeighedStats, others: impl Iterator<Item = &'w WeighedStats>) -> Vec<f64> {
         let (ratios, left) = (self.ratios(), self.ratios().spread(left).into_owned());
         let log_ratios: Vec<f64> = others.map(|other| ratios.log(&left, other)).collect();
         let best = log_ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // where no row could have such statistics a ratio may be no number: then it is as far as can be
+        // where no row could have such statistics a ratio may be no number: then it is as far as
+        // can be
         let log_weight = |gap: f64| -libm::log1p(if gap.is_finite() { gap } else { f64::MAX });
         let log_weights: Vec<f64> = log_ratios.iter().map(|log_ratio| log_weight(best - log_ratio)).collect();
         let log_total = log_sum_exp(&log_weights);

@@ -1,4 +1,5 @@
-//! Where rows are, as far as a coordinator knows: how many of each component every worker has. Rows are picked by these counts.
+//! Where rows are, as far as a coordinator knows: how many of each component every worker has. Rows
+//! are picked by these counts.
 
 use crate::consolidate::{ComponentId, ShardId};
 use crate::method::slice::move_message::Anchor;

@@ -1,4 +1,5 @@
-//! The coordinator's draw: weights and parameters given the statistics, and as many new components as any slice can reach.
+//! The coordinator's draw: weights and parameters given the statistics, and as many new components
+//! as any slice can reach.
 
 use crate::consolidate::ComponentId;
 use crate::error::{InputError, Result};
@@ -50,7 +51,8 @@ pub(super) fn draw(
     Ok((ids, DrawnComponents { weights, parameters }))
 }
 
-/// Breaks a rest by Beta(1, α) sticks until less than the least slice is left. Sticks below it are of no use to any row and left out.
+/// Breaks a rest by Beta(1, α) sticks until less than the least slice is left. Sticks below it are
+/// of no use to any row and left out.
 fn sticks(log_rest: f64, alpha: f64, least_slice: f64, parameters_len: usize, rng: &mut Stream) -> Result<Vec<f64>> {
     let (mut log_rest, mut sticks) = (log_rest, Vec::new());
     for _ in 0..MOST_STICKS {

@@ -28,7 +28,8 @@ pub struct SliceLedger {
     pub(super) columns: BTreeMap<ShardId, SliceColumn>,
     /// Components with rows, at the last report.
     live: BTreeSet<ComponentId>,
-    /// Draws that were told. A round that no worker completes, because all are lost, is not a cycle; its streams are not used again.
+    /// Draws that were sent. A round that no worker completes, because all are lost, is not a
+    /// cycle; its streams are not used again.
     pub(super) round: u64,
     pub(super) ids: IdMint,
     /// The cycle whose labels are drawn, while splits and merges are tried.
@@ -76,7 +77,8 @@ impl Ledger<Slice> for SliceLedger {
         }
     }
 
-    /// Goes on with a split or a merge, or closes the round, if all have pushed for the same one; other workers are told which it is.
+    /// Goes on with a split or a merge, or closes the round, if all have pushed for the same one;
+    /// other workers learn which it is.
     fn absorb(&mut self, words: Vec<(Stamp, SliceWord)>, round: &mut Round<'_, Slice>) -> Result<()> {
         let n_sides = words.iter().filter(|(_, word)| matches!(word, SliceWord::Sides(_))).count();
         let goes_on = self.moving.as_ref().is_some_and(MoveRound::goes_on);
@@ -178,7 +180,7 @@ impl SliceLedger {
         self.try_moves(&stamps, round)
     }
 
-    /// Completes the cycle, if labels were drawn, and tells what comes next.
+    /// Completes the cycle, if labels were drawn, and sends what comes next.
     pub(super) fn complete(&mut self, stamps: &[Stamp], round: &mut Round<'_, Slice>) -> Result<()> {
         let totals = self.totals(round.gathering.family());
         if let Some(moving) = self.moving.take() {

@@ -4,7 +4,8 @@
 //! coordinator: SliceMove (anchors) ─► worker: SliceSides ─► SliceMove (divide) ─► SliceSides ─► … ─► draw, or SliceSettlement ─► SlicePush
 //! ```
 //!
-//! Every step says all that a worker needs to know, the same to all workers, so it is encoded once. Nothing changes before it is settled.
+//! Every step says all that a worker needs to know, the same to all workers, so it is encoded once.
+//! Nothing changes before it is settled.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,8 @@ use crate::stats::Stats;
 pub struct SliceMove {
     /// Names the streams of the step.
     pub step: u64,
-    /// Whose rows it is about: those of one component that may be split, or of two that may be merged, the left one first.
+    /// Whose rows it is about: those of one component that may be split, or of two that may be
+    /// merged, the left one first.
     pub components: Vec<ComponentId>,
     /// The row that is always on the left, and the one that is always on the right.
     pub anchors: Option<[Anchor; 2]>,
@@ -49,7 +51,8 @@ pub struct Anchor {
 pub enum MoveTask {
     /// The statistics of the anchors.
     Anchors,
-    /// Draw the side of every other row: the statistics of the sides, and how probable what was drawn is.
+    /// Draw the side of every other row: the statistics of the sides, and how probable what was
+    /// drawn is.
     Divide(Odds),
     /// How probable it is that the same would have drawn the two components as they are.
     Weigh(Odds),

@@ -1,17 +1,20 @@
-//! Splits and merges between two rounds: the labels of a cycle are drawn and counted, and the next draw has not been made.
+//! Splits and merges between two rounds: the labels of a cycle are drawn and counted, and the next
+//! draw has not been made.
 //!
-//! A cycle is complete, and reported, after its attempts. A checkpoint never falls between them: until they are over the coordinator stands where it
-//! stood when it told the last draw, and so do its workers. If somebody is lost or comes back meanwhile, the cycle goes on without further attempts.
+//! A cycle is complete, and reported, after its attempts. A checkpoint never falls between them:
+//! until they are over the coordinator stands where it stood when it sent the last draw, and so do
+//! its workers. If somebody is lost or comes back meanwhile, the cycle goes on without further
+//! attempts.
 
 use std::collections::BTreeSet;
 
 use super::Slice;
-use super::attempt::{Attempt, AttemptStep, AttemptVerdict, MOST_STEPS, Partition, Terms};
+use super::attempt::{AttemptStep, AttemptVerdict, MOST_STEPS, MoveAttempt, Partition, Terms};
 use super::census::Census;
 use super::ledger::{SliceLedger, tell_all};
 use super::message::{SliceReply, SliceWord};
 use super::move_message::{SliceMove, SliceSettlement, SliceSides};
-use crate::consolidate::{ComponentId, ShardId, Weighed};
+use crate::consolidate::{ComponentId, ShardId, WeighedStats};
 use crate::error::Result;
 use crate::family::Conjugate;
 use crate::protocol::message::Stamp;
@@ -36,9 +39,9 @@ pub(super) struct MoveRound {
     /// Components that came from splits: they are no births.
     pub(super) from_splits: BTreeSet<ComponentId>,
     /// What workers are asked about now.
-    under_way: Option<(Attempt, SliceMove, Stream)>,
+    under_way: Option<(MoveAttempt, SliceMove, Stream)>,
     /// The partition as it is, until that changes.
-    known: Option<(Vec<(ComponentId, Weighed)>, Census)>,
+    known: Option<(Vec<(ComponentId, WeighedStats)>, Census)>,
     is_given_up: bool,
 }
 
@@ -75,7 +78,7 @@ impl SliceLedger {
     /// Tries the next split or merge, if one is left to be tried; else the cycle is complete.
     pub(super) fn try_moves(&mut self, stamps: &[Stamp], round: &mut Round<'_, Slice>) -> Result<()> {
         while let Some((step, mut rng)) = self.next_attempt(round) {
-            let (attempt, next) = self.with_partition(round, |partition| Attempt::begin(partition, step, &mut rng));
+            let (attempt, next) = self.with_partition(round, |partition| MoveAttempt::begin(partition, step, &mut rng));
             if self.act(attempt, next, rng, stamps, round) {
                 return Ok(());
             }
@@ -112,10 +115,10 @@ impl SliceLedger {
         Some((first_step, seed.stream(Role::SliceMoves, self.ids.epoch, first_step)))
     }
 
-    /// Does what comes next in an attempt; whether workers have been told something.
+    /// Does what comes next in an attempt; whether workers were sent something.
     fn act(
         &mut self,
-        attempt: Attempt,
+        attempt: MoveAttempt,
         next: AttemptStep,
         mut rng: Stream,
         stamps: &[Stamp],
@@ -169,8 +172,8 @@ impl SliceLedger {
         result
     }
 
-    fn weighed(&self, family: &dyn Conjugate) -> Vec<(ComponentId, Weighed)> {
-        self.totals(family).into_iter().map(|total| (total.id, Weighed::new(family, total.stats))).collect()
+    fn weighed(&self, family: &dyn Conjugate) -> Vec<(ComponentId, WeighedStats)> {
+        self.totals(family).into_iter().map(|total| (total.id, WeighedStats::new(family, total.stats))).collect()
     }
 
     fn census(&self) -> Census {

@@ -1,6 +1,7 @@
 //! The shard of the slice sampler: rows and their labels.
 //!
-//! A round: take in weights and parameters, draw every label, push the statistics and the smallest uniforms of the next round.
+//! A round: take in weights and parameters, draw every label, push the statistics and the smallest
+//! uniforms of the next round.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Slice;
 use super::message::{SliceContribution, SliceDraw, SliceHead, SlicePush, SliceReply, SliceWord};
 use super::move_message::{SliceMove, SliceSettlement, SliceSides};
-use super::sides::Rows;
+use super::sides::SideRows;
 use crate::consolidate::{ComponentId, ShardId};
 use crate::interrupt::Interrupt;
 use crate::protocol::message::{Joining, Plan, ShownLabels};
@@ -33,7 +34,8 @@ pub struct SliceShard {
     round: u64,
     cycle: u64,
     alpha: f64,
-    /// The rows that were last drawn to the right of a component, until it is settled whether they leave it.
+    /// The rows that were last drawn to the right of a component, until it is settled whether they
+    /// leave it.
     right: Option<(ComponentId, Vec<usize>)>,
 }
 
@@ -131,7 +133,8 @@ impl ShardState<Slice> for SliceShard {
 }
 
 impl SliceShard {
-    /// The stream of the rows' uniforms in a round: drawn for their minimum first, and again for the slices.
+    /// The stream of the rows' uniforms in a round: drawn for their minimum first, and again for
+    /// the slices.
     fn slices(&self, round: u64) -> Stream {
         self.plan.seed().stream(Role::Slice, self.shard_id, round)
     }
@@ -167,7 +170,7 @@ impl SliceShard {
     /// Does a step of a split or a merge. No label changes before it is settled.
     fn answer(&mut self, step: &SliceMove) -> Decoded<SliceSides> {
         let family = self.plan.model.conjugate();
-        let rows = Rows {
+        let rows = SideRows {
             shard_id: self.shard_id,
             sampler: self.sampler.as_ref(),
             ids: &self.ids,

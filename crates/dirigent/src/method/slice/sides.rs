@@ -1,6 +1,8 @@
-//! A worker's part of a split or a merge: which of its rows are meant, and on which side of the division each of them is.
+//! A worker's part of a split or a merge: which of its rows are meant, and on which side of the
+//! division each of them is.
 //!
-//! Rows are divided independently of one another, so the probability of a division is a product over rows, and over workers.
+//! Rows are divided independently of one another, so the probability of a division is a product
+//! over rows, and over workers.
 
 use crate::consolidate::{ComponentId, ShardId};
 use crate::method::slice::move_message::{Anchor, MoveTask, Odds, SliceMove, SliceSides};
@@ -10,7 +12,7 @@ use crate::stats::Stats;
 use crate::sweep::slice::SliceSampler;
 
 /// A worker's rows and what their labels stand for.
-pub(super) struct Rows<'a> {
+pub(super) struct SideRows<'a> {
     pub(super) shard_id: ShardId,
     pub(super) sampler: &'a dyn SliceSampler,
     pub(super) ids: &'a [ComponentId],
@@ -19,14 +21,14 @@ pub(super) struct Rows<'a> {
 }
 
 /// What came of a step, and the rows on the right, if they were drawn.
-pub(super) struct Answer {
+pub(super) struct SideAnswer {
     pub(super) said: SliceSides,
     pub(super) right: Vec<usize>,
 }
 
-impl Rows<'_> {
+impl SideRows<'_> {
     /// Does what a step asks for; no label changes.
-    pub(super) fn answer(&self, step: &SliceMove, rng: &mut Stream) -> Decoded<Answer> {
+    pub(super) fn answer(&self, step: &SliceMove, rng: &mut Stream) -> Decoded<SideAnswer> {
         let anchors = match step.anchors {
             Some(anchors) => [self.find(anchors[0])?, self.find(anchors[1])?],
             None => [None, None],
@@ -42,14 +44,20 @@ impl Rows<'_> {
         Ok(self.said(step, &[], Vec::new(), log_probability))
     }
 
-    fn said(&self, step: &SliceMove, left: &[usize], right: Vec<usize>, log_probability: f64) -> Answer {
+    fn said(&self, step: &SliceMove, left: &[usize], right: Vec<usize>, log_probability: f64) -> SideAnswer {
         let travelling = |stats: Stats| if self.has_counts { stats.to_sparse() } else { stats };
         let sides = [left, &right].map(|rows| travelling(self.sampler.statistics(rows)));
-        Answer { said: SliceSides { step: step.step, sides, log_probability }, right }
+        SideAnswer { said: SliceSides { step: step.step, sides, log_probability }, right }
     }
 
     /// Draws a side for every row but the anchors.
-    fn divide(&self, step: &SliceMove, odds: &Odds, anchors: [Option<usize>; 2], rng: &mut Stream) -> Decoded<Answer> {
+    fn divide(
+        &self,
+        step: &SliceMove,
+        odds: &Odds,
+        anchors: [Option<usize>; 2],
+        rng: &mut Stream,
+    ) -> Decoded<SideAnswer> {
         let rows = self.of_components(&step.components);
         let (mut left, mut right, mut log_probability) = (Vec::new(), Vec::new(), 0.0);
         for (&row_ix, log_odds) in rows.iter().zip(self.log_odds(&rows, odds)?) {
@@ -67,7 +75,7 @@ impl Rows<'_> {
         Ok(self.said(step, &left, right, log_probability))
     }
 
-    /// The probability that [`Rows::divide`] would draw the two components as they are.
+    /// The probability that [`SideRows::divide`] would draw the two components as they are.
     fn weigh(&self, step: &SliceMove, odds: &Odds, anchors: [Option<usize>; 2]) -> Decoded<f64> {
         let [left, _] = step.components[..] else { return Err(Rejection::new("two components make a division")) };
         let left = self.label(left);

@@ -1,10 +1,11 @@
-//! Splits and merges alone, without a sweep: from exact draws of the posterior they lead to exact draws of the posterior, on any number of workers;
-//! and the judge finds out whoever leaves out a factor of the ratio.
+//! Splits and merges alone, without a sweep: from exact draws of the posterior they lead to exact
+//! draws of the posterior, on any number of workers; and the judge finds out whoever leaves out a
+//! factor of the ratio.
 
-use super::attempt::{Attempt, AttemptStep, AttemptVerdict, Partition, Terms};
+use super::attempt::{AttemptStep, AttemptVerdict, MoveAttempt, Partition, Terms};
 use super::census::Census;
-use super::sides::Rows;
-use crate::consolidate::{ComponentId, ShardId, Weighed};
+use super::sides::SideRows;
+use crate::consolidate::{ComponentId, ShardId, WeighedStats};
 use crate::family::{
     Column, ColumnLaw, Columns, ColumnsKind, GaussianFixed, GaussianFull, Multinomial, OwnedRow, VonMisesFisher,
     table_of_rows,
@@ -17,12 +18,14 @@ use crate::special::log_sum_exp;
 use crate::sweep::Kernel;
 use crate::sweep::slice::{SliceSampler, slice_sampler};
 
-/// Draws of the posterior to begin with, and moves from each of them: enough for a wrong ratio to lead elsewhere.
+/// Draws of the posterior to begin with, and moves from each of them: enough for a wrong ratio to
+/// lead elsewhere.
 const TRIALS: u64 = 10_000;
 const MOVES: u64 = 12;
 
-/// No share of a partition may be farther from its probability than this many standard errors: with some 50 partitions that are probable enough
-/// to be judged by, a false alarm in 3000 a set, were the streams not seeded. Measured: 1.8 to 2.6; with a factor left out: 20 to 152.
+/// No share of a partition may be farther from its probability than this many standard errors: with
+/// some 50 partitions that are probable enough to be judged by, a false alarm in 3000 a set, were
+/// the streams not seeded. Measured: 1.8 to 2.6; with a factor left out: 20 to 152.
 const BOUND: f64 = 4.5;
 
 /// What may be left out of the ratio.
@@ -66,7 +69,7 @@ impl Bench {
         let contributions: Vec<_> = self.samplers.iter().map(|sampler| sampler.contributions(n_components)).collect();
         let total = |ix: usize| {
             let of_workers = contributions.iter().map(|stats| stats[ix].clone());
-            Weighed::new(family, of_workers.reduce(|all, stats| all.union(&stats)).unwrap())
+            WeighedStats::new(family, of_workers.reduce(|all, stats| all.union(&stats)).unwrap())
         };
         let components: Vec<_> = ids.iter().enumerate().map(|(ix, id)| (*id, total(ix))).collect();
         let count = |(shard, stats): (usize, &Vec<crate::stats::Stats>)| {
@@ -75,7 +78,7 @@ impl Bench {
         };
         let census = Census::new(contributions.iter().enumerate().flat_map(count));
         let partition = Partition { family, alpha: self.alpha, components: &components, census: &census };
-        let (mut attempt, mut next) = Attempt::begin(&partition, 64 * number, &mut rng);
+        let (mut attempt, mut next) = MoveAttempt::begin(&partition, 64 * number, &mut rng);
         let mut right: Vec<Vec<usize>> = Vec::new();
         loop {
             match next {
@@ -93,7 +96,8 @@ impl Bench {
                     for (shard, sampler) in self.samplers.iter().enumerate() {
                         let shard_id = shard as ShardId;
                         let (parameters_len, has_counts) = (family.parameters_len(), family.has_counts());
-                        let rows = Rows { shard_id, sampler: sampler.as_ref(), ids: &ids, parameters_len, has_counts };
+                        let rows =
+                            SideRows { shard_id, sampler: sampler.as_ref(), ids: &ids, parameters_len, has_counts };
                         let mut rng = seed.stream(Role::SliceSides, shard_id, step.step);
                         let answer = rows.answer(&step, &mut rng).unwrap();
                         sides.iter_mut().zip(&answer.said.sides).for_each(|(all, stats)| all.add(stats));

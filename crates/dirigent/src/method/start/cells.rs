@@ -111,7 +111,7 @@ impl Points {
 }
 
 /// Sketches of some rows, and how many coordinates each has.
-fn sketches<F: Family>(family: &F, rows: &Shard, part: Range<usize>) -> (usize, Vec<f32>) {
+fn sketches<F: Family + ?Sized>(family: &F, rows: &Shard, part: Range<usize>) -> (usize, Vec<f32>) {
     let (mut n_coordinates, mut cells, mut stats) = (0, Vec::new(), family.empty_stats());
     for row_ix in part {
         family.add_row(rows.row(row_ix), &mut stats);

@@ -227,7 +227,7 @@ impl Start {
 mod tests {
     use super::*;
     use crate::method::consolidated::{DistributedOptions, Engine};
-    use crate::method::{MethodOptions, run};
+    use crate::method::{MethodSetup, run};
     use crate::protocol::CoordinatorOptions;
     use crate::rows::Table;
 
@@ -258,7 +258,7 @@ mod tests {
         let fit = |start: Option<Vec<u32>>, n_threads| {
             let mut options = options(start, n_threads);
             options.model = chosen.options.clone();
-            run(&rows, &chosen.model, &MethodOptions::Distributed(options), None, &mut ()).unwrap().0
+            run(&rows, &chosen.model, &MethodSetup::Distributed(options), None, &mut ()).unwrap().0
         };
         let found = fit(None, 1);
         assert_eq!((found.k, fit(Some(truth), 1).k), (4, 4));

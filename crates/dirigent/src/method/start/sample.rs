@@ -4,7 +4,7 @@ use super::cells::in_parts;
 use crate::consolidate::{ComponentId, LabelEntropy};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::method::consolidated::message::Overlap;
+use crate::method::consolidated::message::SweepOverlap;
 use crate::model::{Model, with_family};
 use crate::rng::{Role, Seed};
 use crate::rows::Shard;
@@ -82,12 +82,12 @@ impl Sample {
                 let pairs =
                     overlaps.pairs().into_iter().map(|(a, b, log_share)| (a as u32, b as u32, log_share as f32));
                 let log_certainty = overlaps.log_certainty() as f32;
-                let overlap = Overlap { pairs: pairs.collect(), halves: Vec::new(), log_certainty };
+                let overlap = SweepOverlap { pairs: pairs.collect(), halves: Vec::new(), log_certainty };
                 (sampler.labels().to_vec(), overlap)
             };
             parts.map(of_part).collect::<Vec<_>>()
         });
-        let (labels, overlaps): (Vec<Vec<u32>>, Vec<Overlap>) = swept.into_iter().flatten().unzip();
+        let (labels, overlaps): (Vec<Vec<u32>>, Vec<SweepOverlap>) = swept.into_iter().flatten().unzip();
         let known: Vec<ComponentId> = (0..labelling.components.len()).map(id).collect();
         let entropy = LabelEntropy::of(overlaps.iter().map(|overlap| (&known[..], overlap)), known.iter().copied());
         labelling.labels = labels;

@@ -1,4 +1,5 @@
-//! The ledger of SubC: statistics of halves, from which α, weights and parameters are drawn, and by which splits and merges are proposed.
+//! The ledger of SubC: statistics of halves, from which α, weights and parameters are drawn, and by
+//! which splits and merges are proposed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +28,10 @@ use crate::sweep::slice::DrawnComponents;
 #[derive(Serialize, Deserialize)]
 pub struct SubcLedger {
     columns: BTreeMap<ShardId, SubcColumn>,
-    /// Components whose halves were drawn by a coin in the current cycle: they are not yet what they should be.
+    /// Components whose halves were drawn by a coin in the current cycle: they are not yet what
+    /// they should be.
     fresh: BTreeSet<ComponentId>,
-    /// Draws that were told.
+    /// Draws that were sent.
     round: u64,
     ids: IdMint,
 }
@@ -114,7 +116,8 @@ impl Ledger<Subc> for SubcLedger {
 }
 
 impl SubcLedger {
-    /// After the last cycle: what workers have said, with rows where the last splits and merges have put them.
+    /// After the last cycle: what workers have said, with rows where the last splits and merges
+    /// have put them.
     fn move_columns(&mut self, places: &HalfPlaces, family: &dyn Conjugate) {
         let places: BTreeMap<ComponentId, [ComponentId; 2]> = places.iter().copied().collect();
 
@@ -166,7 +169,8 @@ impl SubcLedger {
         (totals, moves.places())
     }
 
-    /// Weights and parameters for the next cycle; without any rows in components, one that takes them all.
+    /// Weights and parameters for the next cycle; without any rows in components, one that takes
+    /// them all.
     fn draw(
         &mut self,
         mut totals: Vec<HalvedTotal>,

@@ -1,5 +1,6 @@
-//! What the nodes of SubC say to one another: statistics of both sub-clusters of every component up, weights and parameters of components and
-//! sub-clusters down. Labels stay where their rows are.
+//! What the nodes of SubC say to one another: statistics of both sub-clusters of every component
+//! up, weights and parameters of components and sub-clusters down. Labels stay where their rows
+//! are.
 //!
 //! An answer is the same for all workers and encoded once.
 
@@ -40,7 +41,8 @@ pub enum SubcReply {
     },
 }
 
-/// For each component that was split or merged, where the rows of its left and of its right half are now.
+/// For each component that was split or merged, where the rows of its left and of its right half
+/// are now.
 pub type HalfPlaces = Vec<(ComponentId, [ComponentId; 2])>;
 
 /// What labels are drawn from.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::consolidate::{ComponentId, MergeRatio, Weighed};
+use crate::consolidate::{ComponentId, MergeRatio, WeighedStats};
 use crate::method::subc::message::HalfPlaces;
 use crate::rng::Stream;
 use crate::special::log_gamma;
@@ -38,7 +38,8 @@ impl SubcMoves {
     }
 }
 
-/// Proposes every component that may be split for a split, with probability min(1, α Γ(n_l)m(l) Γ(n_r)m(r) / (Γ(n_c)m(c))) = min(1, 1/ρ(l, r)).
+/// Proposes every component that may be split for a split, with probability min(1, α Γ(n_l)m(l)
+/// Γ(n_r)m(r) / (Γ(n_c)m(c))) = min(1, 1/ρ(l, r)).
 pub(super) fn split(
     totals: Vec<HalvedTotal>,
     may_split: impl Fn(ComponentId) -> bool,
@@ -52,7 +53,7 @@ pub(super) fn split(
         let halves = total.halves.as_ref().filter(|halves| halves.iter().all(|half| half.count > 0));
         let halves = halves.filter(|_| may_split(total.id));
         let is_split = halves.is_some_and(|[left, right]| {
-            let [left, right] = [left, right].map(|half| Weighed::new(ratio.family, half.clone()));
+            let [left, right] = [left, right].map(|half| WeighedStats::new(ratio.family, half.clone()));
             accepts(-ratio.log(&ratio.spread(&left), &right), rng)
         });
         let Some(halves) = total.halves.clone().filter(|_| is_split) else {
@@ -67,7 +68,8 @@ pub(super) fn split(
     after
 }
 
-/// Proposes a random pair for a merge, in which the two become the halves: ρ(a, b) Γ(α)/Γ(α+n) Γ(α/2+n_a)Γ(α/2+n_b)/Γ(α/2)².
+/// Proposes a random pair for a merge, in which the two become the halves: ρ(a, b) Γ(α)/Γ(α+n)
+/// Γ(α/2+n_a)Γ(α/2+n_b)/Γ(α/2)².
 pub(super) fn merge(
     totals: &mut Vec<HalvedTotal>,
     ratio: &MergeRatio<'_>,
@@ -83,7 +85,7 @@ pub(super) fn merge(
     let b = (a + 1 + rng.below(totals.len() - 1)) % totals.len();
     let [left, right] = [a.min(b), a.max(b)];
     let log_ratio = {
-        let [left, right] = [left, right].map(|ix| Weighed::new(ratio.family, totals[ix].stats.clone()));
+        let [left, right] = [left, right].map(|ix| WeighedStats::new(ratio.family, totals[ix].stats.clone()));
         ratio.log(&ratio.spread(&left), &right)
     };
     let [n_left, n_right] = [left, right].map(|ix| totals[ix].stats.count as f64);
@@ -159,7 +161,8 @@ mod tests {
     fn what_was_split_and_merged_again_is_found() {
         let family = family();
         let ratio = MergeRatio::new(&family, 1.0);
-        // split into two that the same cycle merges, one of them with a component that was there before
+        // split into two that the same cycle merges, one of them with a component that was there
+        // before
         let mut moves = SubcMoves { places: BTreeMap::from([(id(1), [id(11), id(12)])]), ..SubcMoves::default() };
         let new = |number, stats| HalvedTotal { id: id(number), stats, halves: None };
         let mut n_tries = 0;

@@ -1,6 +1,7 @@
 //! The shard of SubC: rows, their labels and the half of each.
 //!
-//! A cycle: take in weights and parameters, draw every label and then its half, push the statistics of all halves.
+//! A cycle: take in weights and parameters, draw every label and then its half, push the statistics
+//! of all halves.
 
 use std::collections::HashMap;
 
@@ -130,8 +131,8 @@ impl SubcShard {
         of_ids.filter(|(_, halves)| halves.iter().any(|half| half.count > 0)).collect()
     }
 
-    /// Moves rows to where splits and merges have put them; the same labels, for what is to be drawn. Their halves are drawn afresh before
-    /// anybody asks for them.
+    /// Moves rows to where splits and merges have put them; the same labels, for what is to be
+    /// drawn. Their halves are drawn again before anybody asks for them.
     fn take_over(&mut self, draw: &SubcDraw) -> Decoded<Vec<u32>> {
         let parameters_len = self.plan.model.conjugate().parameters_len();
         let n_numbers = draw.ids.len() * parameters_len;
@@ -166,9 +167,10 @@ impl SubcShard {
         (labels.collect(), ids)
     }
 
-    /// Draws all labels and halves; the number of rows that moved, by the labels before. `None` if it was interrupted.
+    /// Draws all labels and halves; the number of rows that moved, by the labels before. `None` if
+    /// it was interrupted.
     fn draw(&mut self, draw: SubcDraw, before: &[u32]) -> Option<u64> {
-        // every row is drawn afresh, by weight and likelihood, wherever it was
+        // every row is drawn again, by weight and likelihood, wherever it was
         self.sampler.set_labels(vec![UNASSIGNED; before.len()]);
         let mut unused = self.plan.seed().stream(Role::Slice, self.shard_id, draw.round);
         let mut rng = self.plan.seed().stream(Role::SliceLabels, self.shard_id, draw.round);
@@ -202,7 +204,7 @@ impl SubcShard {
     }
 }
 
-fn draw_halves<F: Family>(
+fn draw_halves<F: Family + ?Sized>(
     family: &F,
     shard: &Shard,
     labels: &[u32],

@@ -1,8 +1,11 @@
-//! One partition that stands for all draws: the one with the least posterior expected variation of information.
+//! One partition that stands for all draws: the one with the least posterior expected variation of
+//! information.
 //!
-//! The expectation is over the draws themselves, not the lower bound from co-clustering probabilities that is often used instead. The search is greedy,
-//! from several starts, as in SALSO (Dahl, Johnson & Müller 2022): moves of a row, merges, new seatings of a cluster (`search.rs`). With many rows it
-//! runs on a sample of them; the others then join the cluster that they agree with most, and all rows are moved where that helps.
+//! The expectation is over the draws themselves, not the lower bound from co-clustering
+//! probabilities that is often used instead. The search is greedy, from several starts, as in SALSO
+//! (Dahl, Johnson & Müller 2022): moves of a row, merges, new seatings of a cluster (`search.rs`).
+//! With many rows it runs on a sample of them; the others then join the cluster that they agree
+//! with most, and all rows are moved where that helps.
 
 mod search;
 #[cfg(test)]
@@ -10,7 +13,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use self::search::{Logs, Search};
+use self::search::{Logs, PointSearch};
 use super::draws::Partitions;
 use crate::metrics;
 use crate::rng::Stream;
@@ -46,8 +49,9 @@ pub struct PointPartition {
     pub expected_vi: f64,
 }
 
-/// Searches for the partition with the least expected variation of information. It is never worse than the best of the `candidates` and of the draws,
-/// of which 100 are looked at. The same draws, candidates and random numbers give the same partition.
+/// Searches for the partition with the least expected variation of information. It is never worse
+/// than the best of the `candidates` and of the draws, of which 100 are looked at. The same draws,
+/// candidates and random numbers give the same partition.
 pub fn find(draws: &Partitions, candidates: &[&[u32]], options: PointOptions, rng: &mut Stream) -> PointPartition {
     let rows = sample(draws.n_rows(), options.n_rows.max(1), rng);
     let is_sampled = rows.len() < draws.n_rows();
@@ -58,10 +62,10 @@ pub fn find(draws: &Partitions, candidates: &[&[u32]], options: PointOptions, rn
     let from_candidates = candidates.iter().map(|labels| rows.iter().map(|&row_ix| labels[row_ix]).collect());
     let mut best = None;
     for start in from_draws.chain(from_candidates) {
-        best = better(best, Search::from_labels(&sampled, &logs, &start), rng);
+        best = better(best, PointSearch::from_labels(&sampled, &logs, &start), rng);
     }
     for _ in 0..options.n_starts {
-        let start = Search::from_random_seating(&sampled, &logs, rng);
+        let start = PointSearch::from_random_seating(&sampled, &logs, rng);
         best = better(best, start, rng);
     }
     let (_, best) = best.expect("there is a draw to start from");
@@ -92,7 +96,11 @@ pub fn numbered_by_size(labels: &[u32]) -> (Vec<u32>, usize) {
 }
 
 /// Descends from a start; the better of where that ends and the best so far.
-fn better<'a>(best: Option<(f64, Search<'a>)>, mut start: Search<'a>, rng: &mut Stream) -> Option<(f64, Search<'a>)> {
+fn better<'a>(
+    best: Option<(f64, PointSearch<'a>)>,
+    mut start: PointSearch<'a>,
+    rng: &mut Stream,
+) -> Option<(f64, PointSearch<'a>)> {
     start.descend(rng);
     let cost = start.cost();
     match best {
@@ -101,7 +109,7 @@ fn better<'a>(best: Option<(f64, Search<'a>)>, mut start: Search<'a>, rng: &mut 
     }
 }
 
-/// So many rows, each set of them as probable as another, in order.
+/// This many rows, each set of them as probable as another, in order.
 fn sample(n_rows: usize, n_wanted: usize, rng: &mut Stream) -> Vec<usize> {
     if n_rows <= n_wanted {
         return (0..n_rows).collect();
@@ -115,7 +123,8 @@ fn sample(n_rows: usize, n_wanted: usize, rng: &mut Stream) -> Vec<usize> {
     (0..n_rows).filter(|&row_ix| is_chosen(row_ix)).collect()
 }
 
-/// The draws with the least mean VI to the others first; of many draws, a hundred spread over the chain.
+/// The draws with the least mean VI to the others first; of many draws, a hundred spread over the
+/// chain.
 fn ranked(draws: &Partitions) -> Vec<usize> {
     let n_ranked = draws.n_draws().min(MOST_RANKED);
     let spread = (0..n_ranked).map(|ix| ix * draws.n_draws() / n_ranked);
@@ -132,10 +141,11 @@ fn ranked(draws: &Partitions) -> Vec<usize> {
     ranked.into_iter().map(|(_, draw_ix)| draw_ix).collect()
 }
 
-/// From a partition of a sample to one of all rows. A row goes to the cluster c with the largest Σ_draws (share of the sampled members of c that are with
-/// the row). Rows that are with no sampled row in most draws are in clusters that the sample missed: they stay together as in `best_draw`. Then all rows
-/// are moved where that helps.
-fn extend(mut sampled: Search<'_>, draws: &Partitions, rows: &[usize], best_draw: &[u32]) -> Vec<u32> {
+/// From a partition of a sample to one of all rows. A row goes to the cluster c with the largest
+/// Σ_draws (share of the sampled members of c that are with the row). Rows that are with no sampled
+/// row in most draws are in clusters that the sample missed: they stay together as in `best_draw`.
+/// Then all rows are moved where that helps.
+fn extend(mut sampled: PointSearch<'_>, draws: &Partitions, rows: &[usize], best_draw: &[u32]) -> Vec<u32> {
     let n_clusters = sampled.labels().iter().max().map_or(0, |&label| label + 1);
     let mut labels: Vec<u32> = Vec::with_capacity(draws.n_rows());
     for row_ix in 0..draws.n_rows() {
@@ -147,7 +157,7 @@ fn extend(mut sampled: Search<'_>, draws: &Partitions, rows: &[usize], best_draw
         labels[row_ix] = label;
     }
     let logs = Logs::up_to(draws.n_rows());
-    let mut all = Search::from_labels(draws, &logs, &labels);
+    let mut all = PointSearch::from_labels(draws, &logs, &labels);
     for _pass in 0..LAST_PASSES {
         // in order of the rows: neighbours are read from the same lines of the file
         if !all.sweep(0..draws.n_rows()) {

@@ -1,9 +1,10 @@
 //! Greedy descent of the expected variation of information over the partitions of some rows.
 //!
-//! With φ(n) = n log n, N rows and T draws, N · T · E\[VI\] is T Σ_c φ(n_c) − 2 Σ_t Σ_{c,d} φ(n_cd) up to a constant, n_cd the rows that cluster c shares
-//! with cluster d of draw t. A row that joins c changes only n_c and one n_cd for each draw. A cluster that the row meets in no draw
-//! costs T (φ(n_c + 1) − φ(n_c)) ≥ 0 to join, a new one nothing: so only clusters that it meets, and a new one, are looked at, and
-//! nothing is lost by it.
+//! With φ(n) = n log n, N rows and T draws, N · T · E\[VI\] is T Σ_c φ(n_c) − 2 Σ_t Σ_{c,d} φ(n_cd)
+//! up to a constant, n_cd the rows that cluster c shares with cluster d of draw t. A row that joins
+//! c changes only n_c and one n_cd for each draw. A cluster that the row meets in no draw costs T
+//! (φ(n_c + 1) − φ(n_c)) ≥ 0 to join, a new one nothing: so only clusters that it meets, and a new
+//! one, are looked at, and nothing is lost by it.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ use crate::rng::Stream;
 
 /// The label of a row that is taken out.
 const OUT: u32 = u32::MAX;
-/// Passes over all rows, and rounds of passes, merges and new seatings: a safeguard, descent ends much sooner.
+/// Passes over all rows, and rounds of passes, merges and new seatings: a safeguard, descent ends
+/// much sooner.
 const MOST_PASSES: usize = 50;
 const MOST_ROUNDS: usize = 30;
 
@@ -33,7 +35,7 @@ impl Logs {
 
 /// A partition on its way down, and its overlaps with the clusters of every draw.
 #[derive(Debug)]
-pub(super) struct Search<'a> {
+pub(super) struct PointSearch<'a> {
     draws: Vec<&'a [u32]>,
     logs: &'a Logs,
     labels: Vec<u32>,
@@ -51,7 +53,7 @@ pub(super) struct Search<'a> {
 
 /// Where a row costs least.
 #[derive(Debug)]
-struct Choice {
+struct SetChoice {
     /// The cluster; `None` is a new one, which costs nothing.
     cluster: Option<u32>,
     cost: f64,
@@ -59,7 +61,7 @@ struct Choice {
     cost_to_stay: f64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> PointSearch<'a> {
     /// All rows out.
     pub(super) fn empty(draws: &'a Partitions, logs: &'a Logs) -> Self {
         let mut next = 0;
@@ -119,7 +121,8 @@ impl<'a> Search<'a> {
         self.n_draws() * own - 2.0 * shared
     }
 
-    /// Descends until nothing helps: moves of a row, merges of two clusters, new seatings of the rows of one.
+    /// Descends until nothing helps: moves of a row, merges of two clusters, new seatings of the
+    /// rows of one.
     pub(super) fn descend(&mut self, rng: &mut Stream) {
         let mut rows: Vec<usize> = (0..self.labels.len()).collect();
         for _round in 0..MOST_ROUNDS {
@@ -152,8 +155,8 @@ impl<'a> Search<'a> {
         has_moved
     }
 
-    /// For a row of other labels in the draws: the cluster with the largest mean share of members that are with it, and the number of draws
-    /// in which it is with anybody.
+    /// For a row of other labels in the draws: the cluster with the largest mean share of members
+    /// that are with it, and the number of draws in which it is with anybody.
     pub(super) fn best_agreement(&mut self, labels: impl Iterator<Item = u32>) -> (Option<u32>, usize) {
         self.sums.resize(self.sizes.len(), 0.0);
         let mut n_met = 0;
@@ -223,8 +226,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Where a row costs least, itself taken out in thought: most rows stay, and for them nothing need be changed.
-    fn choose(&mut self, row_ix: usize) -> Choice {
+    /// Where a row costs least, itself taken out in thought: most rows stay, and for them nothing
+    /// need be changed.
+    fn choose(&mut self, row_ix: usize) -> SetChoice {
         let own = self.labels[row_ix];
         let others = |cluster: u32, count: u32| (count - u32::from(cluster == own)) as usize;
         for (draw, first) in self.draws.iter().zip(&self.first) {
@@ -242,7 +246,7 @@ impl<'a> Search<'a> {
         let n_draws = self.draws.len() as f64;
         let cost_of_size = |cluster: u32| n_draws * self.logs.steps[others(cluster, self.sizes[cluster as usize])];
         let cost_to_stay = if own == OUT { 0.0 } else { cost_of_size(own) };
-        let mut choice = Choice { cluster: None, cost: 0.0, cost_to_stay };
+        let mut choice = SetChoice { cluster: None, cost: 0.0, cost_to_stay };
         for cluster in self.met.drain(..) {
             let shared = std::mem::take(&mut self.sums[cluster as usize]);
             let cost = cost_of_size(cluster) - 2.0 * shared;
@@ -297,8 +301,9 @@ impl<'a> Search<'a> {
         best.filter(|(change, _)| *change < -self.tolerance()).map(|(_, pair)| pair)
     }
 
-    /// Takes out all rows of a cluster and seats them one after another in random order; what does not help is undone. Finds splits, which
-    /// no move of a single row does. Every cluster once; whether it helped.
+    /// Takes out all rows of a cluster and seats them one after another in random order; what does
+    /// not help is undone. Finds splits, which no move of a single row does. Every cluster once;
+    /// whether it helped.
     fn seat_anew(&mut self, rng: &mut Stream) -> bool {
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.sizes.len()];
         for (row_ix, &label) in self.labels.iter().enumerate() {

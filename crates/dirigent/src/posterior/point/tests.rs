@@ -7,7 +7,7 @@ fn rng(number: u64) -> Stream {
     Seed::new(number).stream(Role::Observer, 0, 0)
 }
 
-/// All partitions of so many rows, labels numbered by first appearance.
+/// All partitions of this many rows, labels numbered by first appearance.
 fn all_partitions(n_rows: usize) -> Vec<Vec<u32>> {
     let mut partitions = vec![Vec::new()];
     for _row in 0..n_rows {
@@ -78,7 +78,8 @@ fn a_sample_finds_what_all_rows_find() {
 
 #[test]
 fn clusters_that_the_sample_misses_are_found_all_the_same() {
-    // ten pairs of rows beside one large cluster, the same in all draws: a sample of 50 rows misses most pairs
+    // ten pairs of rows beside one large cluster, the same in all draws: a sample of 50 rows misses
+    // most pairs
     let labels: Vec<u32> = (0..1000).map(|row| if row < 20 { 1 + row / 2 } else { 0 }).collect();
     let draws = Partitions::new(1000, Cells::Owned(labels.repeat(3))).unwrap();
     let point = find(&draws, &[], PointOptions { n_rows: 50, n_starts: 1 }, &mut rng(0));
@@ -99,7 +100,8 @@ fn numbers_follow_falling_size() {
     assert_eq!(numbered_by_size(&[5, 3]), (vec![0, 1], 2));
 }
 
-/// A way to see the time: `cargo test --release -p dirigent --lib -- --ignored --nocapture time_of_a_search`.
+/// A way to see the time: `cargo test --release -p dirigent --lib -- --ignored --nocapture
+/// time_of_a_search`.
 #[expect(clippy::print_stderr, reason = "a measurement is read by people")]
 #[test]
 #[ignore = "takes seconds, measures"]

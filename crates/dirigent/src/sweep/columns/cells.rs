@@ -11,7 +11,7 @@ pub(in crate::sweep) const NO_LEVEL: u32 = u32::MAX;
 
 /// The current row.
 #[derive(Default)]
-pub(in crate::sweep) struct Cells {
+pub(in crate::sweep) struct ColumnCells {
     /// x' of the columns of numbers, NaN where missing.
     pub(in crate::sweep) scaled: Vec<f64>,
     /// The same in single precision, of those that share their exponent.
@@ -36,7 +36,7 @@ pub(in crate::sweep) struct Cells {
     pub(in crate::sweep) is_odd: bool,
 }
 
-impl Cells {
+impl ColumnCells {
     /// Makes a row the current one.
     #[inline(always)]
     pub(in crate::sweep) fn read(&mut self, row: Row<'_>, layout: &Layout) {

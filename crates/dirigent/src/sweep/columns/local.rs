@@ -1,10 +1,12 @@
-//! A component of columns, or a half of one, in double precision: posteriors of the columns, kept as rows come and go.
+//! A component of columns, or a half of one, in double precision: posteriors of the columns, kept
+//! as rows come and go.
 //!
-//! A row that is in a component is scored without being taken out: with κ, m, a, b of a column of numbers with the row in it, b without the row is b·R, R = 1 −
-//! (x' − m)²κ/2b(κ−1), so that its predictive needs no more than R. Logs of products of columns are logs of running products.
+//! A row that is in a component is scored without being taken out: with κ, m, a, b of a column of
+//! numbers with the row in it, b without the row is b·R, R = 1 − (x' − m)²κ/2b(κ−1), so that its
+//! predictive needs no more than R. Logs of products of columns are logs of running products.
 
 use super::super::component_halves::LocalComponent;
-use super::cells::{Cells, NO_LEVEL, SMALL};
+use super::cells::{ColumnCells, NO_LEVEL, SMALL};
 use super::layout::Layout;
 use crate::family::Columns;
 use crate::family::columns::normal::NormalPosterior;
@@ -12,13 +14,13 @@ use crate::special::{LogProduct, log_gamma, log_half_step};
 use crate::stats::Stats;
 
 /// What all components share.
-pub(in crate::sweep) struct Shared {
+pub(in crate::sweep) struct SharedColumns {
     pub(super) layout: Layout,
     /// Of no rows.
     pub(super) empty: Local,
 }
 
-impl Shared {
+impl SharedColumns {
     pub(super) fn new(family: &Columns) -> Self {
         let layout = Layout::new(family);
         let empty = Local::empty_of(&layout);
@@ -120,7 +122,8 @@ impl Local {
             - of_counts.map(|(shape, rate)| shape * libm::log1p(1.0 / (rate + n))).sum::<f64>()
     }
 
-    /// The part of Student's t that no row changes, of the columns that share their exponent, if there are n rows.
+    /// The part of Student's t that no row changes, of the columns that share their exponent, if
+    /// there are n rows.
     #[inline]
     fn log_head(&self, layout: &Layout, n: f64) -> f64 {
         if layout.n_shared == 0 {
@@ -156,8 +159,9 @@ impl Local {
         log + product.log()
     }
 
-    /// The other columns of numbers, those that share their exponent too if a cell of theirs is missing against all expectation.
-    fn log_weight_of_normals(&self, layout: &Layout, row: &Cells, first: usize, taken_out: bool) -> f64 {
+    /// The other columns of numbers, those that share their exponent too if a cell of theirs is
+    /// missing against all expectation.
+    fn log_weight_of_normals(&self, layout: &Layout, row: &ColumnCells, first: usize, taken_out: bool) -> f64 {
         let mut log = 0.0;
         for (place, column) in layout.normals.iter().enumerate().skip(first) {
             let x = row.scaled[place];
@@ -178,10 +182,11 @@ impl Local {
         log
     }
 
-    fn log_weight_of_levels(&self, layout: &Layout, row: &Cells, taken: f64) -> f64 {
+    fn log_weight_of_levels(&self, layout: &Layout, row: &ColumnCells, taken: f64) -> f64 {
         let n = self.count as f64 - taken;
         let mut product = LogProduct::ONE;
-        // a few factors are multiplied on their own before they join the rest: few questions about the range
+        // a few factors are multiplied on their own before they join the rest: few questions about
+        // the range
         for (ix, columns) in layout.levels.chunks(4).enumerate() {
             let mut part = 1.0;
             for (column, place) in columns.iter().zip(4 * ix..) {
@@ -199,7 +204,7 @@ impl Local {
         product.log() - of_totals
     }
 
-    fn log_weight_of_counts(&self, layout: &Layout, row: &Cells, taken: f64) -> f64 {
+    fn log_weight_of_counts(&self, layout: &Layout, row: &ColumnCells, taken: f64) -> f64 {
         let n = self.count as f64 - taken;
         let (mut product, mut log) = (LogProduct::ONE, 0.0);
         for (place, column) in layout.counts.iter().enumerate() {
@@ -226,7 +231,7 @@ impl Local {
         log + product.log()
     }
 
-    fn change_normals(&mut self, layout: &Layout, row: &Cells, sign: i64) {
+    fn change_normals(&mut self, layout: &Layout, row: &ColumnCells, sign: i64) {
         for (place, column) in layout.normals.iter().enumerate() {
             let x = row.scaled[place];
             if x.is_nan() {
@@ -243,10 +248,10 @@ impl Local {
 }
 
 impl LocalComponent for Local {
-    type Shared = Shared;
-    type Row = Cells;
+    type Shared = SharedColumns;
+    type Row = ColumnCells;
 
-    fn of(shared: &Shared, stats: &Stats) -> Self {
+    fn of(shared: &SharedColumns, stats: &Stats) -> Self {
         let (layout, mut local, sums) = (&shared.layout, shared.empty.clone(), stats.dense());
         if stats.count == 0 {
             return local;
@@ -283,7 +288,7 @@ impl LocalComponent for Local {
         local
     }
 
-    fn empty(shared: &Shared) -> Self {
+    fn empty(shared: &SharedColumns) -> Self {
         shared.empty.clone()
     }
 
@@ -292,7 +297,7 @@ impl LocalComponent for Local {
     }
 
     #[inline(always)]
-    fn log_weight(&self, shared: &Shared, row: &Cells, taken_out: bool) -> f64 {
+    fn log_weight(&self, shared: &SharedColumns, row: &ColumnCells, taken_out: bool) -> f64 {
         let (layout, taken) = (&shared.layout, if taken_out { 1.0 } else { 0.0 });
         let n = self.count as f64 - taken;
         if taken_out && self.count == 1 {
@@ -318,7 +323,7 @@ impl LocalComponent for Local {
         log
     }
 
-    fn change(&mut self, shared: &Shared, row: &Cells, sign: i64) {
+    fn change(&mut self, shared: &SharedColumns, row: &ColumnCells, sign: i64) {
         let layout = &shared.layout;
         self.count += sign;
         if self.count == 0 {
@@ -346,7 +351,7 @@ impl LocalComponent for Local {
 
 impl Local {
     /// For a call within the inlined one.
-    fn log_weight_again(&self, shared: &Shared, row: &Cells) -> f64 {
+    fn log_weight_again(&self, shared: &SharedColumns, row: &ColumnCells) -> f64 {
         self.log_weight(shared, row, false)
     }
 }

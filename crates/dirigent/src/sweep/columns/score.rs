@@ -1,28 +1,32 @@
 //! Scores of a row from the table: products over the columns, and one logarithm at the end.
 //!
-//! Of numbers it is Π (1 + z) − 1 that is accumulated, because with n rows z is of the order of 1/n and its power of the order of n: what 1 + z would round off
-//! matters. Exponents are split off before they can overflow; what overflows all the same becomes NaN, and is computed in double precision by whoever asked.
+//! Of numbers it is Π (1 + z) − 1 that is accumulated, because with n rows z is of the order of 1/n
+//! and its power of the order of n: what 1 + z would round off matters. Exponents are split off
+//! before they can overflow; what overflows all the same becomes NaN, and is computed in double
+//! precision by whoever asked.
 
 use std::f32::consts::LN_2;
 
 use super::super::kernel::{self, Arithmetic, LANES, lanes, log_mantissa, log1p_below_one};
 use super::super::length_table::stirling;
-use super::cells::Cells;
-use super::table::Table;
+use super::cells::ColumnCells;
+use super::table::ColumnTable;
 
 /// Columns of numbers between two splits of their product's exponent.
 const COLUMNS_BEFORE_SPLIT: usize = 6;
-/// A product that is larger than this before its exponent is split off has overflowed, or nearly: 2¹²⁰.
+/// A product that is larger than this before its exponent is split off has overflowed, or nearly:
+/// 2¹²⁰.
 const TOO_LARGE: f32 = (1u128 << 120) as f32;
 /// Stirling's series begins here; smaller shapes are lifted by as much.
 const LIFT: usize = 8;
 
-impl Table {
-    /// Log-weights of `P` vectors of slots: −∞ for free ones, not finite where single precision does not suffice.
+impl ColumnTable {
+    /// Log-weights of `P` vectors of slots: −∞ for free ones, not finite where single precision
+    /// does not suffice.
     #[inline(always)]
     pub(super) fn score<A: Arithmetic, const P: usize>(
         &self,
-        row: &Cells,
+        row: &ColumnCells,
         first_vector: usize,
         factors_before_split: usize,
     ) -> [[f64; LANES]; P] {
@@ -53,7 +57,7 @@ impl Table {
     #[inline(always)]
     fn add_shared<A: Arithmetic, const P: usize>(
         &self,
-        row: &Cells,
+        row: &ColumnCells,
         first: usize,
         log_weights: &mut [[f64; LANES]; P],
     ) {
@@ -91,7 +95,12 @@ impl Table {
     }
 
     #[inline(always)]
-    fn add_own<A: Arithmetic, const P: usize>(&self, row: &Cells, first: usize, log_weights: &mut [[f64; LANES]; P]) {
+    fn add_own<A: Arithmetic, const P: usize>(
+        &self,
+        row: &ColumnCells,
+        first: usize,
+        log_weights: &mut [[f64; LANES]; P],
+    ) {
         for (vector, log_weights) in log_weights.iter_mut().enumerate() {
             let table = &self.own[(first + vector) * self.n_own..][..self.n_own];
             let mut sum = [0.0f32; LANES];
@@ -116,7 +125,7 @@ impl Table {
     #[inline(always)]
     fn add_products<A: Arithmetic, const P: usize>(
         &self,
-        row: &Cells,
+        row: &ColumnCells,
         first: usize,
         factors_before_split: usize,
         log_weights: &mut [[f64; LANES]; P],
@@ -135,7 +144,7 @@ impl Table {
 
     /// Constants of columns that may have missing cells; large counts.
     #[inline(always)]
-    fn add_rest_of_counts<const P: usize>(&self, row: &Cells, first: usize, log_weights: &mut [[f64; LANES]; P]) {
+    fn add_rest_of_counts<const P: usize>(&self, row: &ColumnCells, first: usize, log_weights: &mut [[f64; LANES]; P]) {
         for (vector, log_weights) in log_weights.iter_mut().enumerate() {
             let mut sum = [0.0f32; LANES];
             for &place in &row.present {
@@ -184,11 +193,12 @@ fn split_excess<A: Arithmetic>(excess: &mut [f32; LANES], exponents: &mut [i32; 
     }
 }
 
-/// The product of a vector's factors: mantissas and exponents. One vector at a time, and by value: several at once the compiler takes apart.
+/// The product of a vector's factors: mantissas and exponents. One vector at a time, and by value:
+/// several at once the compiler takes apart.
 #[inline(always)]
 fn multiply<A: Arithmetic>(
     table: &[[f32; LANES]],
-    row: &Cells,
+    row: &ColumnCells,
     factors_before_split: usize,
 ) -> ([f32; LANES], [i32; LANES]) {
     let (mut product, mut exponents) = ([1.0f32; LANES], [0i32; LANES]);

@@ -1,4 +1,5 @@
-//! What a row is scored by: the posteriors of all slots in single precision, [`LANES`] slots beside one another.
+//! What a row is scored by: the posteriors of all slots in single precision, [`LANES`] slots beside
+//! one another.
 
 use super::super::component_halves::LocalComponent as _;
 use super::super::kernel::LANES;
@@ -9,7 +10,7 @@ use crate::special::log_half_step;
 
 /// All slots, vector after vector.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct ColumnTable {
     pub(super) n_vectors: usize,
     pub(super) n_shared: usize,
     pub(super) n_own: usize,
@@ -20,7 +21,8 @@ pub(super) struct Table {
     pub(super) shared: Vec<[[f32; LANES]; 2]>,
     /// The same of the others; their exponent and their constant.
     pub(super) own: Vec<[[f32; LANES]; 4]>,
-    /// What a level multiplies with; then of each column of counts what the first event does, and what each further one adds to that.
+    /// What a level multiplies with; then of each column of counts what the first event does, and
+    /// what each further one adds to that.
     pub(super) factors: Vec<[f32; LANES]>,
     /// Shape, and rate + 1, of the columns of counts.
     pub(super) counts: Vec<[[f64; LANES]; 2]>,
@@ -33,11 +35,12 @@ pub(super) struct Table {
     /// Bounds of the factors.
     smallest: f32,
     largest: f32,
-    /// The largest mean of a column in units of its component's standard deviation: that many times coarser than singles are the distances.
+    /// The largest mean of a column in units of its component's standard deviation: that many times
+    /// coarser than singles are the distances.
     pub(super) sharpness: f64,
 }
 
-impl Table {
+impl ColumnTable {
     pub(super) fn new(layout: &Layout) -> Self {
         Self {
             n_shared: layout.n_shared,

@@ -1,5 +1,5 @@
-//! The one fast algorithm: a batch of rows is scored in single precision, each row against the prefix its slice allows; what decides is
-//! recomputed in double precision.
+//! The one fast algorithm: a batch of rows is scored in single precision, each row against the
+//! prefix its slice allows; what decides is recomputed in double precision.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::rng::Stream;
 use crate::rows::Shard;
 use crate::stats::Stats;
-use crate::sweep::draw::{Choice, Draw};
+use crate::sweep::draw::{Draw, SlotChoice};
 use crate::sweep::kernel::{self, Arithmetic, Kernel, LANES, Task};
 use crate::sweep::{UNASSIGNED, reference};
 
@@ -22,14 +22,16 @@ pub(super) trait SliceScorer: Send {
 
     fn family(&self) -> &Self::Family;
 
-    /// The share of the total above which a weight is recomputed in double precision, where single precision is too coarse.
+    /// The share of the total above which a weight is recomputed in double precision, where single
+    /// precision is too coarse.
     fn refine_above(&self) -> Option<f64>;
 
     /// Takes over the parameters, one component after another.
     fn load(&mut self, parameters: &[f64]);
 
-    /// Makes `rows` the current batch and scores each at least against its first `n_allowed` components. A row's scores are
-    /// `n_vectors` apart; beyond the components there are, they may be anything.
+    /// Makes `rows` the current batch and scores each at least against its first `n_allowed`
+    /// components. A row's scores are `n_vectors` apart; beyond the components there are, they may
+    /// be anything.
     fn score<A: Arithmetic>(
         &mut self,
         shard: &Shard,
@@ -44,18 +46,18 @@ pub(super) trait SliceScorer: Send {
 }
 
 /// A slice sampler that scores in batches.
-pub(super) struct Sliced<S> {
+pub(super) struct BatchSliceSampler<S> {
     scorer: S,
     shard: Shard,
     labels: Vec<u32>,
     kernel: Kernel,
-    buffers: Buffers,
+    buffers: SliceBuffers,
     interrupt: Interrupt,
 }
 
 /// Reused from batch to batch: the hot path allocates nothing.
 #[derive(Default)]
-struct Buffers {
+struct SliceBuffers {
     scores: Vec<[f32; LANES]>,
     n_vectors: usize,
     n_allowed: Vec<usize>,
@@ -64,21 +66,21 @@ struct Buffers {
     draw: Draw,
 }
 
-impl<S: SliceScorer> Sliced<S> {
+impl<S: SliceScorer> BatchSliceSampler<S> {
     pub(super) fn new(scorer: S, shard: Shard, kernel: Kernel) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { scorer, shard, labels, kernel, buffers: Buffers::default(), interrupt: Interrupt::new() }
+        Self { scorer, shard, labels, kernel, buffers: SliceBuffers::default(), interrupt: Interrupt::new() }
     }
 
     /// The law that a row's component is drawn from.
     #[cfg(test)]
     pub(super) fn conditional(&mut self, row_ix: usize, components: &DrawnComponents, uniform: f64) -> Vec<f64> {
-        struct Weigh<'a, S>(&'a mut Sliced<S>, usize, usize);
-        impl<S: SliceScorer> Task for Weigh<'_, S> {
+        struct WeighSlice<'a, S>(&'a mut BatchSliceSampler<S>, usize, usize);
+        impl<S: SliceScorer> Task for WeighSlice<'_, S> {
             type Output = ();
             #[inline(always)]
             fn run<A: Arithmetic>(self) {
-                let Sliced { scorer, shard, labels, buffers, .. } = self.0;
+                let BatchSliceSampler { scorer, shard, labels, buffers, .. } = self.0;
                 buffers.n_allowed = vec![self.2];
                 buffers.score::<A, S>(scorer, shard, self.1..self.1 + 1);
                 buffers.weigh::<A, S>(scorer, 0, labels[self.1]);
@@ -88,14 +90,14 @@ impl<S: SliceScorer> Sliced<S> {
         self.scorer.load(&components.parameters);
         self.buffers.load(components);
         let n_allowed = n_allowed(&components.weights, own, uniform);
-        kernel::run(self.kernel, Weigh(self, row_ix, n_allowed));
+        kernel::run(self.kernel, WeighSlice(self, row_ix, n_allowed));
         let mut law = self.buffers.draw.probabilities((own != UNASSIGNED).then_some(own as usize));
         law.resize(components.weights.len(), 0.0);
         law
     }
 }
 
-impl Buffers {
+impl SliceBuffers {
     fn load(&mut self, components: &DrawnComponents) {
         self.n_vectors = components.weights.len().div_ceil(LANES);
         self.log_weights.clear();
@@ -151,7 +153,7 @@ impl Buffers {
 
 /// A draw of all labels, to be compiled for every kernel.
 struct DrawLabels<'a, S> {
-    sampler: &'a mut Sliced<S>,
+    sampler: &'a mut BatchSliceSampler<S>,
     weights: &'a [f64],
     slices: &'a mut Stream,
     rng: &'a mut Stream,
@@ -162,7 +164,7 @@ impl<S: SliceScorer> Task for DrawLabels<'_, S> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> u64 {
-        let Sliced { scorer, shard, labels, buffers, interrupt, .. } = self.sampler;
+        let BatchSliceSampler { scorer, shard, labels, buffers, interrupt, .. } = self.sampler;
         let n_rows = labels.len();
         let mut moved = 0;
         for first_row in (0..n_rows).step_by(S::BATCH) {
@@ -177,7 +179,7 @@ impl<S: SliceScorer> Task for DrawLabels<'_, S> {
             buffers.score::<A, S>(scorer, shard, rows.clone());
             for (in_batch, label) in labels[rows].iter_mut().enumerate() {
                 buffers.weigh::<A, S>(scorer, in_batch, *label);
-                if let Choice::Slot(component) = buffers.draw.pick(self.rng.uniform()) {
+                if let SlotChoice::Slot(component) = buffers.draw.pick(self.rng.uniform()) {
                     *label = component as u32;
                     moved += 1;
                 }
@@ -187,7 +189,7 @@ impl<S: SliceScorer> Task for DrawLabels<'_, S> {
     }
 }
 
-impl<S: SliceScorer> SliceSampler for Sliced<S> {
+impl<S: SliceScorer> SliceSampler for BatchSliceSampler<S> {
     fn labels(&self) -> &[u32] {
         &self.labels
     }

@@ -1,20 +1,22 @@
-//! Tables whose columns have a law each: log f is a sum over the columns, and there is no logarithm in it.
+//! Tables whose columns have a law each: log f is a sum over the columns, and there is no logarithm
+//! in it.
 //!
-//! Numbers: ½ ln λ − λ/2 (x' − μ)². Levels: ln p. Counts: x ln μ − μ. From the rows of ln p and ln μ the largest entry is taken out: that is the same for all components, and what is
-//! left is small for those that matter, so that single precision loses little.
+//! Numbers: ½ ln λ − λ/2 (x' − μ)². Levels: ln p. Counts: x ln μ − μ. From the rows of ln p and ln
+//! μ the largest entry is taken out: that is the same for all components, and what is left is small
+//! for those that matter, so that single precision loses little.
 
 use std::ops::Range;
 
 use super::batch::SliceScorer;
 use crate::family::{ColumnLaw, Columns, Conjugate};
 use crate::rows::Shard;
-use crate::sweep::columns::cells::{Cells, NO_LEVEL};
+use crate::sweep::columns::cells::{ColumnCells, NO_LEVEL};
 use crate::sweep::columns::layout::Layout;
 use crate::sweep::kernel::{Arithmetic, LANES, lanes};
 
 /// Weights with a larger share are recomputed in double precision.
 const REFINE_ABOVE: f64 = 0.001;
-/// The same where means are so many standard deviations from the offset that scores are coarse.
+/// The same where means are this many standard deviations from the offset that scores are coarse.
 const REFINE_ABOVE_IF_SHARP: f64 = 1e-7;
 const SHARP: f64 = 300.0;
 /// Single precision says nothing any more.
@@ -26,7 +28,7 @@ pub(super) struct ColumnsSlice {
     layout: Layout,
     /// Where the parameters of each column of the table begin.
     starts: Vec<usize>,
-    components: Vec<Component>,
+    components: Vec<DrawnColumns>,
     /// The largest of each level's ln p, then of each column of counts' ln μ.
     largest: Vec<f64>,
     /// √(λ/2), −μ√(λ/2) and ½ ln λ of the columns of numbers, vector after vector of components.
@@ -37,14 +39,14 @@ pub(super) struct ColumnsSlice {
     means: Vec<[f32; LANES]>,
     /// Largest mean of a column in units of its component's standard deviation.
     sharpness: f64,
-    row: Cells,
+    row: ColumnCells,
     /// Scores in double precision, and the largest of them.
     log_likelihoods: Vec<[f64; LANES]>,
     reference: f64,
 }
 
 /// The parameters of a component in the order of the layout, in double precision.
-struct Component {
+struct DrawnColumns {
     /// μ, λ/2 and ½ ln λ.
     normals: Vec<[f64; 3]>,
     /// ln p of the levels and ln μ of the columns of counts, less the largest.
@@ -77,13 +79,13 @@ impl ColumnsSlice {
             logs: Vec::new(),
             means: Vec::new(),
             sharpness: 0.0,
-            row: Cells::default(),
+            row: ColumnCells::default(),
             log_likelihoods: Vec::new(),
             reference: 0.0,
         }
     }
 
-    fn component(&self, parameters: &[f64]) -> Component {
+    fn component(&self, parameters: &[f64]) -> DrawnColumns {
         let (layout, starts) = (&self.layout, &self.starts);
         let normal = |column: usize| {
             let log_precision = parameters[starts[column] + 1];
@@ -92,7 +94,7 @@ impl ColumnsSlice {
         let levels =
             layout.levels.iter().flat_map(|column| &parameters[starts[column.column]..][..column.priors.len()]);
         let counts = layout.counts.iter().map(|column| &parameters[starts[column.column]]);
-        Component {
+        DrawnColumns {
             normals: layout.normals.iter().map(|column| normal(column.column)).collect(),
             logs: levels.chain(counts.clone()).copied().collect(),
             means: counts.map(|log_mean| libm::exp(*log_mean)).collect(),
@@ -157,7 +159,7 @@ impl ColumnsSlice {
     }
 
     /// The same of one component in double precision.
-    fn log_likelihood_of(&self, component: &Component) -> f64 {
+    fn log_likelihood_of(&self, component: &DrawnColumns) -> f64 {
         let mut sum = 0.0;
         for (x, [mean, half_precision, half_log]) in self.row.scaled.iter().zip(&component.normals) {
             if !x.is_nan() {
@@ -202,7 +204,7 @@ impl SliceScorer for ColumnsSlice {
 
     fn load(&mut self, parameters: &[f64]) {
         let components = parameters.chunks_exact(self.family.parameters_len());
-        let mut components: Vec<Component> = components.map(|parameters| self.component(parameters)).collect();
+        let mut components: Vec<DrawnColumns> = components.map(|parameters| self.component(parameters)).collect();
         let n_logs = self.layout.n_levels + self.layout.counts.len();
         self.largest.clear();
         self.largest.resize(n_logs, f64::NEG_INFINITY);

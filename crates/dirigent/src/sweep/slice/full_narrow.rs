@@ -1,6 +1,8 @@
-//! Gaussians with full covariances and few columns: log f = Σ ln W_ii − ½‖W(x−μ)‖² (constants left out), a row at a time.
+//! Gaussians with full covariances and few columns: log f = Σ ln W_ii − ½‖W(x−μ)‖² (constants left
+//! out), a row at a time.
 //!
-//! The number of columns is part of the type, so that loops over them unroll; columns beyond those of the data are zeros.
+//! The number of columns is part of the type, so that loops over them unroll; columns beyond those
+//! of the data are zeros.
 
 use std::ops::Range;
 
@@ -10,7 +12,7 @@ use crate::cholesky::diagonal;
 use crate::family::{Conjugate, GaussianFull};
 use crate::rows::Shard;
 use crate::sweep::full_panel::{Panel, SplitRow};
-use crate::sweep::full_shape::{Narrow, Shape};
+use crate::sweep::full_shape::{FullShape, Narrow};
 use crate::sweep::kernel::{Arithmetic, LANES, lanes};
 
 /// Scores rows of at most `D` columns.

@@ -1,5 +1,5 @@
-//! Gaussians with full covariances and many columns: log f = Σ ln W_ii − ½‖W(x−μ)‖² (constants left out), a vector of rows times one triangle
-//! after another.
+//! Gaussians with full covariances and many columns: log f = Σ ln W_ii − ½‖W(x−μ)‖² (constants left
+//! out), a vector of rows times one triangle after another.
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -1,6 +1,8 @@
-//! Spherical Gaussians with few columns: log f = −‖x − μ‖²/2σ² (constants left out), distances a row at a time.
+//! Spherical Gaussians with few columns: log f = −‖x − μ‖²/2σ² (constants left out), distances a
+//! row at a time.
 //!
-//! The number of columns is part of the type, so that loops over them unroll; columns beyond those of the data are zeros.
+//! The number of columns is part of the type, so that loops over them unroll; columns beyond those
+//! of the data are zeros.
 
 use std::ops::Range;
 
@@ -17,7 +19,8 @@ pub(super) struct GaussianNarrowSlice<const D: usize> {
     half_precision: f64,
     unit: Unit,
     means: Vec<[f64; D]>,
-    /// The means in single precision, in units of about σ: vectors of components, column after column.
+    /// The means in single precision, in units of about σ: vectors of components, column after
+    /// column.
     table: Vec<[[f32; LANES]; D]>,
     /// The current row about the offset.
     row: [f64; D],

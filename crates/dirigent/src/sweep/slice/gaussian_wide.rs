@@ -1,5 +1,6 @@
-//! Spherical Gaussians with many columns: log f = x·μ/σ² − ‖μ‖²/2σ² (what is the same for all components left out), a matrix product.
-//! A row that is very far from the offset is weighed by distances, in double precision.
+//! Spherical Gaussians with many columns: log f = x·μ/σ² − ‖μ‖²/2σ² (what is the same for all
+//! components left out), a matrix product. A row that is very far from the offset is weighed by
+//! distances, in double precision.
 
 use std::ops::Range;
 
@@ -13,7 +14,8 @@ use crate::sweep::tile::{CHUNK, TILE, tile};
 
 /// Rows of a batch: their tiles and scores stay in the second-level cache.
 const BATCH: usize = 8 * TILE;
-/// Weights with a larger share are recomputed in double precision; the more columns, the coarser single precision is.
+/// Weights with a larger share are recomputed in double precision; the more columns, the coarser
+/// single precision is.
 const REFINE_ABOVE: f64 = 0.02;
 const REFINE_ABOVE_MANY_COLUMNS: f64 = 0.001;
 
@@ -28,7 +30,8 @@ pub(super) struct GaussianWideSlice {
     means: Vec<f64>,
     /// −‖μ‖²/2σ².
     constants: Vec<f64>,
-    /// μ/σ² in single precision, in units of about σ: panels of [`LANES`] components, column after column.
+    /// μ/σ² in single precision, in units of about σ: panels of [`LANES`] components, column after
+    /// column.
     table: Vec<[f32; LANES]>,
     table_constants: Vec<[f32; LANES]>,
     /// The rows of the current batch about the offset.
@@ -56,7 +59,8 @@ impl GaussianWideSlice {
         }
     }
 
-    /// Copies the rows of a batch about the offset, in double precision and in tiles of single precision.
+    /// Copies the rows of a batch about the offset, in double precision and in tiles of single
+    /// precision.
     #[inline(always)]
     fn gather(&mut self, shard: &Shard, rows: Range<usize>) {
         let n_columns = self.n_columns;

@@ -1,7 +1,7 @@
 //! Documents: log f = Σ_w c_w ln p_w, one row of a table a word.
 //!
-//! From each word's row its largest entry is taken out: that is the same for all components, and what is left is small for those that
-//! matter, so that single precision loses little.
+//! From each word's row its largest entry is taken out: that is the same for all components, and
+//! what is left is small for those that matter, so that single precision loses little.
 
 use std::ops::Range;
 

@@ -1,5 +1,7 @@
 //! The slow twin: a row at a time, in double precision, for any family.
 
+use std::sync::Arc;
+
 use super::{DrawnComponents, SliceSampler, n_allowed, sides};
 use crate::family::Family;
 use crate::interrupt::Interrupt;
@@ -10,23 +12,23 @@ use crate::sweep::{UNASSIGNED, reference};
 
 /// The reference slice sampler of a family.
 #[derive(Debug)]
-pub struct Reference<F> {
-    family: F,
+pub struct SliceReference<F: ?Sized> {
+    family: Arc<F>,
     shard: Shard,
     labels: Vec<u32>,
     interrupt: Interrupt,
 }
 
-impl<F: Family> Reference<F> {
+impl<F: Family + ?Sized> SliceReference<F> {
     /// A sampler with all rows unassigned.
-    pub fn new(family: F, shard: Shard) -> Self {
+    pub fn new(family: impl Into<Arc<F>>, shard: Shard) -> Self {
         let labels = vec![UNASSIGNED; shard.n_rows()];
-        Self { family, shard, labels, interrupt: Interrupt::new() }
+        Self { family: family.into(), shard, labels, interrupt: Interrupt::new() }
     }
 }
 
 /// Logs of the weights that a row draws its component by, −∞ for those its slice forbids.
-pub(super) fn log_conditional<F: Family>(
+pub(super) fn log_conditional<F: Family + ?Sized>(
     family: &F,
     row: Row<'_>,
     own: u32,
@@ -42,7 +44,7 @@ pub(super) fn log_conditional<F: Family>(
     components.parameters.chunks_exact(family.parameters_len()).enumerate().map(log_weight).collect()
 }
 
-impl<F: Family + Send> SliceSampler for Reference<F> {
+impl<F: Family + ?Sized> SliceSampler for SliceReference<F> {
     fn labels(&self) -> &[u32] {
         &self.labels
     }
@@ -62,7 +64,7 @@ impl<F: Family + Send> SliceSampler for Reference<F> {
             if self.interrupt.is_raised() {
                 break;
             }
-            let log_weights = log_conditional(&self.family, row, *label, components, slices.uniform_positive());
+            let log_weights = log_conditional(&*self.family, row, *label, components, slices.uniform_positive());
             let choice = rng.categorical(&log_weights) as u32;
             moved += u64::from(choice != *label);
             *label = choice;
@@ -71,15 +73,15 @@ impl<F: Family + Send> SliceSampler for Reference<F> {
     }
 
     fn contributions(&self, n_components: usize) -> Vec<Stats> {
-        reference::contributions(&self.family, &self.shard, &self.labels, n_components)
+        reference::contributions(&*self.family, &self.shard, &self.labels, n_components)
     }
 
     fn log_odds(&self, rows: &[usize], parameters: &[f64]) -> Vec<f64> {
-        sides::log_odds(&self.family, &self.shard, rows, parameters)
+        sides::log_odds(&*self.family, &self.shard, rows, parameters)
     }
 
     fn statistics(&self, rows: &[usize]) -> Stats {
-        sides::statistics(&self.family, &self.shard, rows)
+        sides::statistics(&*self.family, &self.shard, rows)
     }
 
     fn sum_log_base(&self) -> f64 {

@@ -1,8 +1,9 @@
-//! Every fast scorer against its slow twin: the law of a row's component, in total variation, over random states.
+//! Every fast scorer against its slow twin: the law of a row's component, in total variation, over
+//! random states.
 
 use proptest::prelude::*;
 
-use super::batch::{SliceScorer, Sliced};
+use super::batch::{BatchSliceSampler, SliceScorer};
 use super::columns::ColumnsSlice;
 use super::full_narrow::FullNarrowSlice;
 use super::full_wide::FullWideSlice;
@@ -23,7 +24,8 @@ fn stream(seed: u64) -> Stream {
     Seed::new(seed).stream(Role::Observer, 0, 0)
 }
 
-/// Components from the prior, every third a near twin of the one before (then a row is torn between the two), with falling weights.
+/// Components from the prior, every third a near twin of the one before (then a row is torn between
+/// the two), with falling weights.
 fn components<F: Family>(family: &F, n_components: usize, twins: f64, rng: &mut Stream) -> DrawnComponents {
     let mut parameters: Vec<f64> = Vec::new();
     for ix in 0..n_components {
@@ -59,7 +61,7 @@ fn distance<F: Family, S: SliceScorer>(
         .into_iter()
         .filter(|kernel| kernel.is_available())
         .map(|kernel| {
-            let mut sampler = Sliced::new(scorer(), shard.clone(), kernel);
+            let mut sampler = BatchSliceSampler::new(scorer(), shard.clone(), kernel);
             sampler.set_labels(vec![own]);
             let law = sampler.conditional(0, components, uniform);
             0.5 * law.iter().zip(&exact).map(|(a, b)| (a - b).abs()).sum::<f64>()
@@ -204,7 +206,8 @@ fn a_draw_stays_within_its_slice_and_follows_its_law() {
         }
         laws.push(counts);
     }
-    // two thirds of the slices are below 0.2; 5 standard errors of a difference: false alarm below 1e-6
+    // two thirds of the slices are below 0.2; 5 standard errors of a difference: false alarm below
+    // 1e-6
     for (fast, slow) in laws[0].iter().zip(&laws[1]) {
         assert!((fast - slow).abs() < 5.0 * (0.5 / n_rows as f64).sqrt(), "{laws:?}");
     }

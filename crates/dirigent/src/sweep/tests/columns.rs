@@ -46,7 +46,8 @@ pub(in crate::sweep) fn row_with_holes(family: &Columns, parameters: &Vec<f64>, 
     family.sample_row(parameters, Row::F64(&like), rng)
 }
 
-/// Components of a few rows; every third is a near twin of the one before, and some have each row very often.
+/// Components of a few rows; every third is a near twin of the one before, and some have each row
+/// very often.
 pub(in crate::sweep) fn state(family: Columns, n_components: usize, seed: u64) -> State<Columns> {
     let mut rng = Seed::new(seed).stream(Role::Observer, 0, 0);
     let n_columns = family.columns.len();
@@ -54,7 +55,7 @@ pub(in crate::sweep) fn state(family: Columns, n_components: usize, seed: u64) -
     let mut parameters: Vec<Vec<f64>> = Vec::new();
     for ix in 0..n_components {
         let is_twin = ix % 3 == 2;
-        let drawn = family.sample_params(&family.empty_stats(), &mut rng);
+        let drawn = family.sample_parameters(&family.empty_stats(), &mut rng);
         parameters.push(if is_twin { parameters[ix - 1].clone() } else { drawn });
         let mut stats = if is_twin { components[ix - 1].clone() } else { family.empty_stats() };
         let n_rows = random_count(&mut rng).min(10).max(i64::from(ix == 0));
@@ -118,7 +119,8 @@ fn after_sweeps_the_halves_of_columns_are_those_of_the_labels() {
     }
 }
 
-/// Means that are up to 10⁸ standard deviations from the offset: where singles are too coarse, doubles decide.
+/// Means that are up to 10⁸ standard deviations from the offset: where singles are too coarse,
+/// doubles decide.
 #[test]
 fn sharp_clusters_far_from_the_offset_equal_their_twin() {
     for sd in [1e-2, 1e-4, 1e-6, 1e-8] {

@@ -61,7 +61,7 @@ fn draw_row(family: &GaussianFull, (centre, widths): &(Vec<f64>, Vec<f64>), rng:
     OwnedRow::Numbers(numbers.collect())
 }
 
-/// So many rows; of huge ones some, many times.
+/// This many rows; of huge ones some, many times.
 fn component(family: &GaussianFull, law: &(Vec<f64>, Vec<f64>), count: i64, rng: &mut Stream) -> Stats {
     let n_drawn = if count > 10 { 100.max(2 * family.n_columns() as i64) } else { count };
     let rows: Vec<OwnedRow> = (0..n_drawn).map(|_| draw_row(family, law, rng)).collect();
@@ -77,7 +77,7 @@ fn component(family: &GaussianFull, law: &(Vec<f64>, Vec<f64>), count: i64, rng:
     stats
 }
 
-/// Runs the expression with the narrow scorer for so many columns.
+/// Runs the expression with the narrow scorer for this many columns.
 macro_rules! with_narrow {
     ($d:expr, $family:expr, $scorer:ident => $code:expr) => {
         match $d {
@@ -131,7 +131,8 @@ proptest! {
     }
 }
 
-/// A component a thousandth as wide as it is far from the offset, and its twin beside it: singles alone could not tell them apart.
+/// A component a thousandth as wide as it is far from the offset, and its twin beside it: singles
+/// alone could not tell them apart.
 #[test]
 fn narrow_components_far_out_equal_their_twin() {
     for (d, far) in [(2, 1e3), (2, 1e5), (8, 1e4), (20, 1e4)] {
@@ -163,7 +164,8 @@ fn after_sweeps_the_halves_of_full_gaussians_are_those_of_the_labels() {
     }
 }
 
-/// Duplicates, columns that depend on one another, more columns than rows: every sweep ends with every row in a component.
+/// Duplicates, columns that depend on one another, more columns than rows: every sweep ends with
+/// every row in a component.
 #[test]
 fn awkward_rows_are_swept_without_a_panic() {
     let mut rng = Seed::new(4).stream(Role::Observer, 0, 0);

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::{Batched, Scorer, State, gaussian_state, kernels, multinomial_state, vmf_state};
+use super::{BatchSampler, Scorer, State, gaussian_state, kernels, multinomial_state, vmf_state};
 use crate::family::{Conjugate, Family, GaussianFixed, Multinomial, OwnedRow, VonMisesFisher, table_of_rows};
-use crate::halves::{Cut, Half};
+use crate::halves::{Half, HalfCut};
 use crate::rng::{Role, Seed, Stream};
 use crate::rows::{Shard, Table};
 use crate::stats::Stats;
@@ -27,8 +27,8 @@ fn with_row<F: Family>(family: &F, shard: &Shard, stats: &Stats) -> Stats {
 }
 
 impl<F: Family + Clone> State<F> {
-    /// The largest total variation of a row's half between fast and slow, every component with its next as halves, the row in the left one,
-    /// in the right one, or in none.
+    /// The largest total variation of a row's half between fast and slow, every component with its
+    /// next as halves, the row in the left one, in the right one, or in none.
     pub(super) fn half_distance<S: Scorer<Family = F>>(&self, scorer: impl Fn() -> S, kernel: Kernel) -> f64 {
         let shard = Shard::of_table(table_of_rows(self.n_columns, std::slice::from_ref(&self.row)));
         let n = self.components.len();
@@ -41,7 +41,7 @@ impl<F: Family + Clone> State<F> {
                     slots[own][half.ix()] = with_row(&self.family, &shard, &slots[own][half.ix()]);
                 }
                 let totals: Vec<Stats> = slots.iter().map(|[left, right]| left.union(right)).collect();
-                let mut sampler = Batched::new(scorer(), shard.clone(), kernel);
+                let mut sampler = BatchSampler::new(scorer(), shard.clone(), kernel);
                 sampler.load(&totals);
                 sampler.set_labels(vec![if taken_out.is_some() { own as u32 } else { UNASSIGNED }]);
                 sampler.load_halves(slots.into_iter().map(LocalHalves::Known).collect());
@@ -103,13 +103,13 @@ proptest! {
 
 /// Rows of four close components, some of them this shard's and some another worker's.
 fn rows_of<F: Family>(family: &F, like: &OwnedRow, n_rows: usize, rng: &mut Stream) -> Vec<OwnedRow> {
-    let params: Vec<F::Params> = (0..4).map(|_| family.sample_params(&family.empty_stats(), rng)).collect();
+    let params: Vec<Vec<f64>> = (0..4).map(|_| family.sample_parameters(&family.empty_stats(), rng)).collect();
     let like = table_of_rows(family.n_columns(), std::slice::from_ref(like));
     (0..n_rows).map(|row| family.sample_row(&params[row % 4], like.row(0), rng)).collect()
 }
 
-/// Known halves, with another worker's rows, in slots 0 and 3, fresh ones in slot 1, none in slot 2: after two sweeps the scorer's halves are
-/// those of the labels.
+/// Known halves, with another worker's rows, in slots 0 and 3, fresh ones in slot 1, none in slot
+/// 2: after two sweeps the scorer's halves are those of the labels.
 pub(super) fn check_conservation<F: Family + Clone, S: Scorer<Family = F>>(
     family: &F,
     like: &OwnedRow,
@@ -147,7 +147,7 @@ pub(super) fn check_conservation<F: Family + Clone, S: Scorer<Family = F>>(
             LocalHalves::Known(known[3].clone()),
         ]
     };
-    let mut sampler = Batched::new(scorer(), shard.clone(), kernel);
+    let mut sampler = BatchSampler::new(scorer(), shard.clone(), kernel);
     sampler.load(&totals);
     sampler.set_labels(labels.clone());
     sampler.load_halves(told(&known));
@@ -171,7 +171,7 @@ pub(super) fn check_conservation<F: Family + Clone, S: Scorer<Family = F>>(
     let own = half_contributions(family, &shard, sampler.labels(), sampler.halves(), sampler.contributions().len());
     let (mut totals, known) = local(&own[..4]);
     totals.extend(own[4..].iter().map(|[left, right]| left.union(right)));
-    let mut again = Batched::new(scorer(), shard.clone(), kernel);
+    let mut again = BatchSampler::new(scorer(), shard.clone(), kernel);
     again.load(&totals);
     again.set_labels(sampler.labels().to_vec());
     let mut told = told(&known);
@@ -217,8 +217,9 @@ fn after_sweeps_the_halves_are_those_of_the_labels() {
     }
 }
 
-/// Where nobody moves: 400 cuts of 2000 rows. That the share of cuts through the middle is off by 4.5 standard errors has a chance below 1e-5; that one of
-/// about 200 such cuts is, below 2e-3. The seed is fixed.
+/// Where nobody moves: 400 cuts of 2000 rows. That the share of cuts through the middle is off by
+/// 4.5 standard errors has a chance below 1e-5; that one of about 200 such cuts is, below 2e-3. The
+/// seed is fixed.
 #[test]
 fn all_workers_cut_alike_and_every_other_cut_is_through_the_middle() {
     let family = GaussianFixed { noise_sd: 2.0, mean_sd: 9.0, prior_mean: vec![5.0; 3], offset: vec![3.0; 3] };
@@ -237,7 +238,7 @@ fn all_workers_cut_alike_and_every_other_cut_is_through_the_middle() {
         assert_ne!(cut, family.cut(&stats, &mut Seed::new(7).halves(1, 2, generation + 1)), "another generation");
         let n_right = shard.rows().filter(|row| side(&family, *row, &cut, &mut rng) == Half::Right).count();
         let share = n_right as f64 / 2000.0;
-        let Cut::Plane { direction, threshold } = cut else { panic!("a Gaussian is cut by a plane") };
+        let HalfCut::Plane { direction, threshold } = cut else { panic!("a Gaussian is cut by a plane") };
         let through_mean: f64 = direction
             .iter()
             .zip(centre.iter().zip(&family.offset))
@@ -257,5 +258,5 @@ fn all_workers_cut_alike_and_every_other_cut_is_through_the_middle() {
     let (expected, sd) = (400.0 * 0.525, (400.0f64 * 0.25).sqrt());
     assert!((f64::from(n_centred) - expected).abs() < 4.5 * sd, "{n_centred} of 400 through the middle");
     let text = Multinomial { smoothing: 1.0, n_words: 4 };
-    assert_eq!(text.cut(&text.empty_stats(), &mut rng), Cut::Coin);
+    assert_eq!(text.cut(&text.empty_stats(), &mut rng), HalfCut::Coin);
 }

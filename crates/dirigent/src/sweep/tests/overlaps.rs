@@ -1,8 +1,9 @@
-//! How far components overlap, counted in the sweep, against the slow twin: the conditional of the row that was swept.
+//! How far components overlap, counted in the sweep, against the slow twin: the conditional of the
+//! row that was swept.
 
 use proptest::prelude::*;
 
-use super::{Batched, Scorer, State, gaussian_state, kernels, multinomial_state};
+use super::{BatchSampler, Scorer, State, gaussian_state, kernels, multinomial_state};
 use crate::family::{Family, GaussianFixed, table_of_rows};
 use crate::rng::{Role, Seed};
 use crate::rows::{Shard, Table};
@@ -14,7 +15,8 @@ use crate::sweep::reference::{conditional, contributions};
 use crate::sweep::{Kernel, Sampler};
 
 const ALPHA: f64 = 1.3;
-/// Weights are in single precision, and what is below a thousandth of the row's own weight is left out.
+/// Weights are in single precision, and what is below a thousandth of the row's own weight is left
+/// out.
 const BOUND: f64 = 2e-3;
 /// Odds beyond count as this many.
 const LARGEST_ODDS: f64 = 16_384.0;
@@ -27,7 +29,7 @@ impl<F: Family> State<F> {
         self.family.add_row(shard.row(0), &mut with_row[self.own]);
         let mut exact = Vec::new();
         conditional(&self.family, shard.row(0), &self.components, ALPHA, &mut exact);
-        let mut sampler = Batched::new(scorer, shard, kernel);
+        let mut sampler = BatchSampler::new(scorer, shard, kernel);
         sampler.count_overlaps(true);
         sampler.overlaps.count_all_rows();
         sampler.load(&with_row);
@@ -89,7 +91,8 @@ fn counting_a_sample_of_the_rows_that_stay_does_not_bias() {
     let shard = Shard::of_table(Table::from_f64(2, cells));
     let components = contributions(&family, &shard, &labels, 3);
     let sums = |has_all_rows: bool| {
-        let mut sampler = Batched::new(GaussianNarrowScorer::<2>::new(family.clone()), shard.clone(), Kernel::best());
+        let mut sampler =
+            BatchSampler::new(GaussianNarrowScorer::<2>::new(family.clone()), shard.clone(), Kernel::best());
         sampler.count_overlaps(true);
         if has_all_rows {
             sampler.overlaps.count_all_rows();

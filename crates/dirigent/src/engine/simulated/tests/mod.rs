@@ -31,7 +31,8 @@ fn run_toys(coordinator: ToyCoordinator, simulation: &Simulation) -> (ToyCoordin
     (coordinator, notes, totals, respawn)
 }
 
-/// A coordinator that reports each frame it gets, and is done after so many; the report's time is that of the arrival.
+/// A coordinator that reports each frame it gets, and is done after this many; the report's time is
+/// that of the arrival.
 fn clock(n_frames: u64, at_start: impl Fn(&mut crate::protocol::Outbox) + Send + 'static) -> Box<dyn Node> {
     let mut n_seen = 0;
     scripted(move |event, out| {
@@ -76,13 +77,15 @@ fn a_round_trip_takes_what_the_hand_computes() {
 
 #[test]
 fn the_coordinators_link_is_shared_in_both_directions() {
-    // pushes of 3 workers start at once, 1 s each: the heads are there at 0.5, the tails one after the other
+    // pushes of 3 workers start at once, 1 s each: the heads are there at 0.5, the tails one after
+    // the other
     let push = || answering(vec![100], vec![], 0);
     assert_eq!(
         arrivals(clock(3, |_| {}), vec![push(), push(), push()], &slow_network()),
         [(0, 1.5), (1, 2.5), (2, 3.5)]
     );
-    // snapshots leave one after the other: the heads at 0.5, 1.5, 2.5, the tails 1 s later; answers of 0 bytes 0.5 s later still
+    // snapshots leave one after the other: the heads at 0.5, 1.5, 2.5, the tails 1 s later; answers
+    // of 0 bytes 0.5 s later still
     let snapshots = clock(3, |out| (0..3).for_each(|shard| out.send(Address::Worker(shard), blank(100))));
     let answer = || answering(vec![], vec![0], 0);
     assert_eq!(
@@ -142,7 +145,8 @@ fn the_coordinator_handles_one_event_after_the_other() {
     let cost = Cost::PerRow { worker: 0.0, coordinator: 1.0 };
     let network = Simulation { latency: 0.25, bandwidth: f64::INFINITY, cost, ..Simulation::default() };
     let push = || answering(vec![1], vec![], 0);
-    // the start takes until 1.0; both frames have come by then; no idle step, for something waits, until the last
+    // the start takes until 1.0; both frames have come by then; no idle step, for something waits,
+    // until the last
     let (mut coordinator, mut notes) = (clock(2, |_| {}), Notes::default());
     let totals = run(&mut coordinator, vec![push(), push()], &network, &mut NoRespawn, &mut notes).unwrap();
     let times: Vec<_> = notes.infos.iter().map(|info| info.virtual_seconds.unwrap()).collect();

@@ -19,7 +19,8 @@ fn bench_of(options: CoordinatorOptions, n_rows: usize) -> Bench {
     bench
 }
 
-/// Four clusters that stay apart. The last worker has a single row, halfway between two of them: wherever it goes, it had no rows there.
+/// Four clusters that stay apart. The last worker has a single row, halfway between two of them:
+/// wherever it goes, it had no rows there.
 fn near_a_border(shard_id: ShardId) -> ConsolidatedWorker {
     let mut rng = Seed::new(u64::from(shard_id)).stream(Role::Observer, 0, 0);
     let cells = match shard_id {
@@ -34,7 +35,8 @@ fn push_in(bench: &Bench, frame: &Frame) -> Push {
     push
 }
 
-/// An answer whose snapshot says everything, as one that comes back from a checkpoint needs it: what is left out was told before.
+/// An answer whose snapshot says everything, as one that comes back from a checkpoint needs it:
+/// what is left out was sent before.
 fn in_full(reply: &Frame, told: &mut HashMap<ComponentId, ComponentSnapshot>) -> Frame {
     let (stamp, Message::Reply(reply, Some(mut snapshot))) = decode(reply).unwrap() else { panic!("a reply") };
     for (id, now) in &mut snapshot.components {

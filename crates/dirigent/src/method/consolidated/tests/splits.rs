@@ -5,14 +5,15 @@ use crate::consolidate::{PieceName, Pool, Trial};
 use crate::family::Conjugate;
 use crate::halves::{Half, Halves, Part};
 use crate::method::consolidated::Consolidated;
-use crate::method::consolidated::message::{Moved, Push, Reply};
+use crate::method::consolidated::message::{MovedPiece, Push, Reply};
 use crate::protocol::codec::decode;
 
 use crate::protocol::codec::Message as AnyMessage;
 
 pub(super) type Message = AnyMessage<Consolidated>;
 
-/// Rows of clusters that overlap, so that rows and components change all the time; the last worker has few.
+/// Rows of clusters that overlap, so that rows and components change all the time; the last worker
+/// has few.
 pub(super) fn restless(shard_id: ShardId, n_rows: usize) -> ConsolidatedWorker {
     let mut rng = Seed::new(u64::from(shard_id)).stream(Role::Observer, 0, 0);
     let cells = (0..n_rows).map(|row| 2.5 * (row % 4) as f64 + rng.normal()).collect();
@@ -43,7 +44,8 @@ impl Bench {
         self.n_reports > before
     }
 
-    /// Goes on, with other seeds if need be, until there is what is looked for and the next push closes no cycle.
+    /// Goes on, with other seeds if need be, until there is what is looked for and the next push
+    /// closes no cycle.
     fn until<T>(found: impl Fn(&mut Self) -> Option<T>) -> (Self, T) {
         for seed in 0..50 {
             let mut bench = Self::restless(seed);
@@ -77,7 +79,7 @@ impl Bench {
         reply
     }
 
-    fn moved(&self, shard_id: ShardId, name: PieceName, half: Half) -> Option<Moved> {
+    fn moved(&self, shard_id: ShardId, name: PieceName, half: Half) -> Option<MovedPiece> {
         self.reply_of(shard_id).owners.into_iter().find(|moved| (moved.name, moved.half) == (name, half))
     }
 
@@ -110,7 +112,8 @@ impl Bench {
     }
 }
 
-/// A component that worker 1's push says both halves of, in the current generation, and that could be split at once.
+/// A component that worker 1's push says both halves of, in the current generation, and that could
+/// be split at once.
 fn halved(bench: &mut Bench) -> Option<(ComponentId, [i64; 2])> {
     let pool = bench.coordinator.pool();
     let current = |id: ComponentId| pool.total(id).map(|_| pool.trial(id)).filter(|trial| trial.is_on);
@@ -202,11 +205,13 @@ fn a_birth_merged_into_a_component_with_halves_goes_whole_into_one() {
         let ids = bench.live();
         (0..3).find_map(|shard_id| {
             let reply = bench.reply_of(shard_id);
-            let is_birth = |moved: &&Moved| matches!(moved.name, PieceName::Birth(_)) && ids.contains(&moved.owner);
+            let is_birth =
+                |moved: &&MovedPiece| matches!(moved.name, PieceName::Birth(_)) && ids.contains(&moved.owner);
             reply.owners.iter().find(is_birth).filter(|moved| moved.in_half.is_some()).map(|moved| (shard_id, *moved))
         })
     };
-    // the witness has compared the rows of the birth with the half of the ledger that the answer names
+    // the witness has compared the rows of the birth with the half of the ledger that the answer
+    // names
     let (mut bench, (shard_id, moved)) = Bench::until(merged);
     let key = PieceKey { shard: shard_id, name: PieceName::Component(moved.owner), half: moved.in_half.unwrap() };
     assert_eq!(bench.coordinator.pool().piece(key).and_then(|piece| piece.half), moved.in_half);
