@@ -31,6 +31,8 @@ def runs(dirigent, folder):
         subprocess.run([dirigent, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     command("demo", "--out", "demo")
+    command("synth", "synthetic", "--rows", "14100", "--out", "plane")
+    command("fit", "plane/data.npy", "--truth", "plane/labels.npy", "--clusters", "components", "--out", "clusters")
     command("synth", "nyt", "--rows", "1500", "--clusters", "12", "--out", "documents")
     words = int(subprocess.check_output(["zcat", folder / "documents/docword.txt.gz"]).split()[1])
     vocabulary = [EVIL, "it's", 'a "quote"', "<b>bold</b>"] + [f"term{ix}" for ix in range(4, words)]
@@ -41,7 +43,7 @@ def runs(dirigent, folder):
     command("synth", "synthetic", "--rows", "3000", "--out", "points")
     command("fit", "points/data.npy", "--truth", "points/labels.npy", "--draws", "20", "--chains", "2", "--out", "draws")
     command("report", "demo", "draws", "--out", "compared.html")
-    names = ["demo", "text", "mixed", "draws"]
+    names = ["clusters", "demo", "text", "mixed", "draws"]
     return [(name, folder / name / "report.html") for name in names] + [("compared", folder / "compared.html")]
 
 
@@ -262,7 +264,7 @@ def expect(condition, problem):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", type=Path, help="leave runs and screenshots in this folder")
-    parser.add_argument("--picture", type=Path, help="write the first screen of the demo's report to this file")
+    parser.add_argument("--picture", type=Path, help="write the first screen of the first report to this file")
     keep, picture = vars(parser.parse_args()).values()
     program = next((found for found in map(shutil.which, PROGRAMS) if found), None)
     dirigent = target_folder() / "release" / "dirigent"

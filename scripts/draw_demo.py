@@ -1,4 +1,4 @@
-"""Draws docs/images/demo.png from a run of `dirigent demo`. Needs numpy and matplotlib, and `dirigent` on PATH."""
+"""Draws docs/images/demo.png from a fit of the paper's synthetic set. Needs numpy and matplotlib, and `dirigent` on PATH."""
 
 import json
 import subprocess
@@ -16,9 +16,10 @@ PICTURE = Path(__file__).resolve().parent.parent / "docs/images/demo.png"
 
 
 def demo(folder):
-    """The demo's rows (its law and seed are those of `synth synthetic`), labels and certainties, and how many cycles it took."""
+    """Rows, labels and certainties, and how many cycles it took."""
     subprocess.run(["dirigent", "synth", "synthetic", "--rows", "14100", "--out", folder / "data", "--quiet"], check=True)
-    subprocess.run(["dirigent", "demo", "--out", folder / "run", "--quiet"], check=True)
+    model = "--prior sigma=1,sigma0=10,m0=0 --alpha 1 --clusters components".split()
+    subprocess.run(["dirigent", "fit", folder / "data/data.npy", *model, "--out", folder / "run", "--quiet"], check=True)
     rows, labels = np.load(folder / "data/data.npy"), np.load(folder / "run/labels.npy")
     n_cycles = json.loads((folder / "run/run.json").read_text())["summary"]["cycles"]
     return rows, labels, np.load(folder / "run/certainty.npy"), n_cycles

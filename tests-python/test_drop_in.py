@@ -71,3 +71,13 @@ def test_as_the_cluster_model_of_a_topic_model(sentences):
     cooking = np.bincount(labels[topics == "cooking"]).argmax()
     assert set(flow.words(cooking, 15)) & {"simmer", "roast", "tastes", "garlic", "thyme", "butter", "soup", "stew", "lentils"}
     np.testing.assert_array_equal(flow.transform(embeddings[:20].astype(np.float32)), labels[:20])
+
+
+def test_bertopic_finds_what_it_looks_for(heaps):
+    """BERTopic takes any clusterer with `fit`, `predict`, `labels_` and, for its probabilities, `probabilities_`."""
+    X, _ = heaps
+    model = DirichletProcessMixture(random_state=0)
+    assert not hasattr(model, "probabilities_")
+    model.fit(X)
+    assert model.probabilities_ is model.certainty_
+    assert model.predict(X).shape == model.labels_.shape

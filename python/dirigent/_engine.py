@@ -10,7 +10,7 @@ Delivery = tuple[str, int, bytes]
 
 
 class Settings(TypedDict):
-    """What the user has said of the engine."""
+    """Settings of the engine that the user gave."""
 
     address: str | None
     rejoin_timeout: float

@@ -21,7 +21,7 @@ from . import _core, _looks
 from ._components import covariances_of, means_of
 from ._engine import ENGINES
 from ._input import rows_of
-from ._options import as_parameters, data_options, fit_options, forget_of
+from ._options import as_parameters, check_parameters, data_options, fit_options, forget_of
 from ._parameters import Parameters, Path_
 from ._progress import Progress
 from ._run_folder import RunFolder
@@ -107,6 +107,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Probability of that cluster.
     n_clusters_, n_components_ : int
         Number of clusters among the labels, and of components of the mixture.
+    probabilities_ : array of float32
+        `certainty_`, under the name that HDBSCAN has for it; BERTopic reads it.
     component_labels_ : array of int32
         Most probable component of each row.
     weights_, means_, covariances_ : arrays
@@ -239,6 +241,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _fit(
         self, rows: _core.Rows, start: ArrayLike | None, truth: ArrayLike | None, files: dict[str, Any]
     ) -> None:
+        check_parameters(self.get_params(deep=False))
         folder = RunFolder.temporary() if self.out is None else RunFolder(Path(self.out), is_temporary=False)
         parameters = self.get_params(deep=False) | {
             "random_state": self._seed(),
@@ -332,6 +335,8 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def predict(self, X: Any, y: object = None) -> NDArray[np.int32]:
         """Most probable cluster of each row.
 
+        A row that fits no known cluster gets the most probable one all the same. A `FitWarning` counts such rows, and `new_proba` tells which they are.
+
         Parameters
         ----------
         X : array, sparse matrix, table or path
@@ -341,9 +346,14 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         -------
         Array of int32: numbers of `cluster_ids_`.
         """
-        labels = self._predict(self._rows(X))[0]
-        ids: NDArray[np.int32] = self.cluster_ids_[labels]
-        return ids
+        numbers, _, p_new, _ = self._predict(self._rows(X))
+        labels: NDArray[np.int32] = self.cluster_ids_[numbers]
+        n_new = int(np.count_nonzero(p_new > 0.5))
+        if n_new > 0:
+            fit = "fits" if n_new == 1 else "fit"
+            text = f"{n_new} of {len(labels)} rows {fit} no known cluster (new_proba above 0.5)"
+            warnings.warn(text, FitWarning, stacklevel=2)
+        return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.
@@ -468,6 +478,12 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if support is None:
             raise AttributeError("there are no draws: fit with draws=100, chains=4, say")
         return np.array([np.nan if p is None else p for p in support], dtype=float)
+
+    @property
+    def probabilities_(self) -> NDArray[np.float32]:
+        """`certainty_`, under the name that HDBSCAN has for it; BERTopic reads it."""
+        self._fitted_run("probabilities_")
+        return self.certainty_
 
     @property
     def component_labels_(self) -> NDArray[np.int32]:

@@ -142,13 +142,17 @@ def _columns_of(X: Any) -> tuple[list[Column], list[str] | None, list[str]]:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if len(X) == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    names = names_of(X)
+    if names is not None and len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"several columns of X are called {', '.join(map(repr, twice))}\nhint: give each column a name of its own")
     if hasattr(X, "iloc"):
         cells = [_of_pandas(X.iloc[:, ix]) for ix in range(X.shape[1])]
     elif hasattr(X, "get_columns"):
         cells = [_of_polars(column) for column in X.get_columns()]
     else:
         cells = [_of_arrow(column) for column in X.columns]
-    return [column for column, _ in cells], names_of(X), [kind for _, kind in cells]
+    return [column for column, _ in cells], names, [kind for _, kind in cells]
 
 
 def _of_pandas(column: Any) -> tuple[Column, str]:

@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 #: Parameters that the library calls otherwise.
@@ -35,6 +36,43 @@ _GROUPS = {
     "engine": ["n_workers", "n_jobs"],
     "run": ["n_clusters", "random_state", "max_iter", "time_limit", "chains", "draws"],
 }
+
+
+#: What the parameters that have a few values may be.
+_CHOICES = {
+    "family": ("auto", "gaussian", "multinomial", "bernoulli", "poisson", "categorical", "vmf", "mixed"),
+    "covariance_type": ("auto", "full", "diag", "isotropic"),
+    "method": ("dirigent", "cgs", "prog", "pooled", "hung", "async", "slicemr", "av", "subc"),
+    "engine": ("threads", "simulated", "ray", "mpi"),
+}
+#: The least values of those that are whole numbers.
+_LEAST = {"draws": 0, "chains": 1, "pca": 1, "max_iter": 1, "n_workers": 1}
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Rejects what is no value of a parameter, before the library sees it under another name."""
+    for name, choices in _CHOICES.items():
+        value = parameters[name]
+        if value is not None and (not isinstance(value, str) or value not in choices):
+            near = difflib.get_close_matches(value, choices, 1) if isinstance(value, str) else []
+            hint = f"\nhint: did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}; got {value!r}{hint}")
+    for name, least in _LEAST.items():
+        value = parameters[name]
+        if not (value is None or _is_whole(value, least) or (name == "max_iter" and isinstance(value, str) and value == "auto")):
+            raise ValueError(f"`{name}` must be a whole number of at least {least}; got {value!r}")
+    jobs = parameters["n_jobs"]
+    if not (jobs is None or jobs == -1 or _is_whole(jobs, 1)):
+        raise ValueError(f"`n_jobs` must be a whole number of at least 1, or -1 for all cores; got {jobs!r}")
+    clusters = parameters["n_clusters"]
+    if not (_is_whole(clusters, 1) or (isinstance(clusters, str) and clusters in ("auto", "components"))):
+        raise ValueError(f"`n_clusters` must be 'auto', 'components' or a whole number of at least 1; got {clusters!r}")
+    if parameters["callback"] is not None and not callable(parameters["callback"]):
+        raise TypeError(f"`callback` must be a function of one dictionary; got {parameters['callback']!r}")
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def fit_options(parameters: Mapping[str, Any], start: str | None = None) -> str:

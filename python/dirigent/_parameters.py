@@ -18,7 +18,7 @@ Path_ = str | os.PathLike[str]
 #: Names of other libraries, and what to write here.
 _HABITS = {
     "k": "n_clusters",
-    "n_components": "n_clusters (how many components there are is found out)",
+    "n_components": "n_clusters (the number of components is inferred)",
     "covariance": "covariance_type",
     "cycles": "max_iter, or method_options={'cycles': ...} for an exact number",
     "n_iter": "max_iter",

@@ -225,7 +225,7 @@ class RayEngine:
         self._actors.append(self._ask_for_actor(actor.workers, self._deadline()))
 
     def _try_again(self, actor: _Actor, why: str) -> None:
-        """An actor that was asked for has died before it said a word."""
+        """A requested actor has died before its first answer."""
         if time.monotonic() >= actor.deadline:
             self._give_up([actor], why)
             return

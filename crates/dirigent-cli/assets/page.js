@@ -1,5 +1,5 @@
 "use strict";
-// Draws every figure of the page from the JSON beside it. Colours that are names of CSS variables ("--ink") follow the colour scheme.
+// Draws every figure of the page from the JSON next to it. Colours that are names of CSS variables ("--ink") follow the colour scheme.
 let figures = [];
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 const touch = matchMedia("(pointer: coarse)");

@@ -1,4 +1,4 @@
-//! What is said of a run that has ended.
+//! The closing summary: the clusters first, then how certain they are, then where the files are.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,15 +9,15 @@ use dirigent::{Diagnostics, Error, Fitted, PosteriorRecord, Result, StoppedBecau
 use serde::Serialize;
 
 use crate::args::OutputArgs;
-use crate::console::grouped;
+use crate::console::{Console, Talk, grouped};
 
-/// What is said when a signal has ended the run.
+/// The message after a signal has ended the run.
 pub(crate) fn describe_interruption(path: Option<&Path>) -> String {
     match path {
         Some(path) if has_checkpoint(path) => {
             format!("interrupted; to continue: dirigent fit --resume {}", path.display())
         }
-        Some(path) => format!("interrupted; nothing was kept in {}: start the run again", path.display()),
+        Some(path) => format!("interrupted; no checkpoint was written in {}: start the run again", path.display()),
         None => "interrupted before the first cycle: start the run again".to_owned(),
     }
 }
@@ -65,27 +65,26 @@ pub(crate) fn print(fitted: &Fitted, path: &Path, report: Option<&Path>, output:
     } else if console.is_quiet() {
         Ok(())
     } else {
-        console.print(describe(fitted, path, report))
+        console.print(describe(fitted, path, report, console))?;
+        suggest_another_cut(fitted, path, console);
+        Ok(())
     }
 }
 
-/// The summary for people.
-fn describe(fitted: &Fitted, path: &Path, report: Option<&Path>) -> String {
+/// The summary for people. What the sampler did is for `--verbose`.
+fn describe(fitted: &Fitted, path: &Path, report: Option<&Path>, console: Console) -> String {
     let summary = fitted.summary();
-    let k_posterior = fitted.posterior().map(describe_posterior).unwrap_or_default();
-    let mut lines = vec![describe_clusters(fitted), format!("K           {}{k_posterior}", summary.k)];
-    lines.push(match summary.log_joint_truth {
-        Some(truth) => {
-            format!("log-joint   {:.1} ({:+.1} against the true labels)", summary.log_joint, summary.log_joint - truth)
-        }
-        None => format!("log-joint   {:.1}", summary.log_joint),
-    });
-    if let (Some(vi), Some(vi_labels), Some(nmi)) = (summary.vi, summary.vi_labels, summary.nmi_labels) {
-        lines.push(format!("VI          {vi:.3} nats (labels: {vi_labels:.3}, NMI {nmi:.3})"));
+    let mut lines = vec![describe_clusters(fitted), describe_certainty(fitted.certainty())];
+    if let (Some(vi), Some(ari), Some(nmi)) = (summary.vi_labels, summary.ari_labels, summary.nmi_labels) {
+        lines.push(format!("true labels ARI {ari:.3}, NMI {nmi:.3}, VI {vi:.3} nats"));
     }
-    lines.push(format!("cycles      {}{} in {:.1} s", summary.cycles, ended(summary.stopped_because), summary.seconds));
-    if let Some(diagnostics) = fitted.diagnostics() {
-        lines.push(describe_chains(diagnostics));
+    lines.extend(fitted.posterior().map(describe_posterior));
+    lines.extend(fitted.diagnostics().map(describe_chains));
+    if summary.stopped_because == StoppedBecause::TimeLimit {
+        lines.push(format!("ended       by the time limit, after {} cycles", summary.cycles));
+    }
+    if console.talk == Talk::Verbose {
+        lines.extend(describe_sampler(summary));
     }
     lines.push(format!("run folder  {}", path.display()));
     lines.extend(report.map(|report| format!("report      {}", report.display())));
@@ -100,17 +99,55 @@ fn describe_clusters(fitted: &Fitted) -> String {
     fitted.labels().iter().for_each(|&label| sizes[label as usize] += 1);
     // a component may be the most probable one of no row
     sizes.retain(|&size| size > 0);
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
     let shown: Vec<_> = sizes.iter().take(SHOWN).map(|&size| grouped(size)).collect();
-    let more = if n_clusters > SHOWN { ", …" } else { "" };
+    let more = if sizes.len() > SHOWN { ", …" } else { "" };
     let clusters = if n_clusters == 1 { "cluster" } else { "clusters" };
+    let rows = if sizes == [1] { "row" } else { "rows" };
     let of = if n_clusters == n_components { String::new() } else { format!(" of {n_components} components") };
-    format!("{n_clusters} {clusters}{of}: {}{more} rows", shown.join(", "))
+    format!("{n_clusters} {clusters}{of}: {}{more} {rows}", shown.join(", "))
 }
 
-/// What the draws say of K, behind the K of the state.
+/// How certain the labels are.
+fn describe_certainty(certainty: &[f32]) -> String {
+    const DOUBTFUL: f32 = 0.5;
+    let mean = certainty.iter().map(|&certainty| f64::from(certainty)).sum::<f64>() / certainty.len() as f64;
+    let n_doubtful = certainty.iter().filter(|&&certainty| certainty < DOUBTFUL).count() as u64;
+    let (doubtful, rows) = (grouped(n_doubtful), grouped(certainty.len() as u64));
+    // two decimals of 0.9999 would say that all is certain
+    let mean = if mean < 0.995 { format!("{mean:.2}") } else { format!("{mean:.3}") };
+    format!("certainty   {mean} on average; {doubtful} of {rows} rows below {DOUBTFUL}")
+}
+
+/// How the labels can be made coarser or finer.
+fn suggest_another_cut(fitted: &Fitted, path: &Path, console: Console) {
+    let (n_clusters, n_components) = (fitted.n_clusters(), fitted.n_components());
+    let coarser = (n_clusters > 2).then(|| format!("--clusters {}", (n_clusters / 2).clamp(2, 10)));
+    let finer = (n_clusters < n_components).then(|| "--clusters components".to_owned());
+    let ways: Vec<String> = coarser.into_iter().chain(finer).collect();
+    if !ways.is_empty() {
+        let (path, ways) = (path.display(), ways.join(" or "));
+        console.say(format_args!("for fewer or more clusters: dirigent cut {path} {ways}"));
+    }
+}
+
+/// What the draws say of the number of components.
 fn describe_posterior(posterior: &PosteriorRecord) -> String {
     let [low, high] = posterior.k.interval_90;
-    format!(" (90 %: {low}–{high} in {} draws)", posterior.n_draws)
+    let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
+    format!("components  {range} in 90 % of {} draws", posterior.n_draws)
+}
+
+/// Figures of the sampler.
+fn describe_sampler(summary: &Summary) -> Vec<String> {
+    let mut lines = vec![format!("K           {}", summary.k)];
+    let against =
+        summary.log_joint_truth.map(|truth| format!(" ({:+.1} against the true labels)", summary.log_joint - truth));
+    lines.push(format!("log-joint   {:.1}{}", summary.log_joint, against.unwrap_or_default()));
+    lines.extend(summary.vi.map(|vi| format!("VI          {vi:.3} nats, of the last state")));
+    lines.push(format!("alpha       {:.4}", summary.alpha));
+    lines.push(format!("cycles      {}{} in {:.1} s", summary.cycles, ended(summary.stopped_because), summary.seconds));
+    lines
 }
 
 /// Why a run ended, where that is worth a word.

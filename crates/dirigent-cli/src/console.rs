@@ -8,7 +8,7 @@ pub(crate) use dirigent::internals::fit::grouped;
 use dirigent::{Error, Result};
 use serde::Serialize;
 
-/// How much is said.
+/// How much is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Talk {
     /// Errors only.
@@ -27,7 +27,7 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Whether only errors are said.
+    /// Whether only errors are printed.
     pub(crate) fn is_quiet(self) -> bool {
         self.talk == Talk::Quiet
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::DrawsArgs;
 use crate::console::{Console, grouped};
 
-/// What is said of the draws, as `--json` prints it.
+/// The summary of the draws, as `--json` prints it.
 #[derive(Serialize)]
 struct Report {
     n_draws: usize,
@@ -51,7 +51,7 @@ fn find(run: &Path) -> Result<PathBuf> {
     let (problem, hint) = if run.join(format!("draws.npy{PARTIAL}")).exists() {
         ("draws.npy is not whole yet", "it gets its name when the run is over; a run that was killed has none")
     } else if run.join("run.json").exists() {
-        ("has no draws.npy: the run kept no states of its chain", "fit again with --draws 100")
+        ("has no draws.npy: the run was fitted without --draws", "fit again with --draws 100")
     } else {
         ("is no run folder: it has no run.json", "name a folder that `dirigent fit --draws N` wrote")
     };

@@ -45,17 +45,17 @@ fn resume(
     let console = args.output.console();
     let mut stored = StoredRun::read(run, &given(args, matches)?)?;
     for problem in &stored.damaged {
-        console.say(format_args!("warning: a checkpoint is damaged and passed over: {problem}"));
+        console.say(format_args!("warning: a checkpoint is damaged and skipped: {problem}"));
     }
     match stored.place() {
         Some((chain, cycle)) => {
             let of_chain = if stored.options.run.chains > 1 { format!(" of chain {chain}") } else { String::new() };
-            console.say(format_args!("resumed: goes on after cycle {cycle}{of_chain}"));
+            console.say(format_args!("resumed: continues after cycle {cycle}{of_chain}"));
         }
         None if stored.damaged.is_empty() => {
-            console.say("resumed: there is no checkpoint yet, so the run begins again");
+            console.say("resumed: there is no checkpoint yet, so the run starts again");
         }
-        None => console.say("resumed: none of its checkpoints can be read, so the run begins again"),
+        None => console.say("resumed: none of its checkpoints can be read, so the run starts again"),
     }
     let (options, data) = (stored.options.clone(), open(&stored.data, console)?);
     let fit = |terminal: &mut Terminal<'_>| resume_run(&mut stored, folder, &data, engines, terminal);

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 const HABITS: [(&[&str], &str); 5] = [
     (
         &["--k", "--n-clusters", "--n-components", "--num-clusters", "-k"],
-        "the number of clusters is found out; `--clusters K` joins the components to K clusters",
+        "the number of clusters is inferred from the data; `--clusters K` joins them to K",
     ),
     (&["--jobs", "--n-jobs", "--num-threads"], "`--threads N` or `-j N`"),
     (&["--random-state", "--random-seed"], "`--seed N`"),

@@ -52,10 +52,10 @@ fn example(list: SettingList) -> &'static str {
 
 fn python_example(list: SettingList) -> &'static str {
     match list {
-        SettingList::Prior => "Dirigent(prior={\"sigma\": 1, \"sigma0\": 10})",
-        SettingList::Method => "Dirigent(method_options={\"splits\": False, \"sweeps_per_cycle\": 2})",
+        SettingList::Prior => "DirichletProcessMixture(prior={\"sigma\": 1, \"sigma0\": 10})",
+        SettingList::Method => "DirichletProcessMixture(method_options={\"splits\": False, \"sweeps_per_cycle\": 2})",
         SettingList::Engine => {
-            "Dirigent(engine=\"simulated\", engine_options={\"latency\": \"1ms\", \"straggler\": {3: 5}})"
+            "DirichletProcessMixture(engine=\"simulated\", engine_options={\"latency\": \"1ms\", \"straggler\": {3: 5}})"
         }
     }
 }

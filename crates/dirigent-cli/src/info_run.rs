@@ -34,7 +34,7 @@ pub(crate) fn read(path: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)
 }
 
-/// What is told, in this order, and where it stands in the record.
+/// What is printed, in this order, and where it is in the record.
 const TOLD: [(&str, &str); 27] = [
     ("error", "/error"),
     ("version", "/version"),

@@ -1,4 +1,4 @@
-//! The `dirigent` command: what is read from the terminal and what is said to it. The work is done by the library `dirigent`.
+//! The `dirigent` command: options, messages and reports. The library `dirigent` does the work.
 //!
 //! stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted or terminated.
 
@@ -51,7 +51,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, engines: &dyn OutsideEngine
     };
     match dispatch(&cli.command, &matches, engines) {
         Ok(code) => code,
-        // the run has said how to go on
+        // the run has printed how to continue
         Err(Error::Interrupted) => signals::exit_code(),
         Err(error) => {
             let error = words::error_as_typed(error);

@@ -171,10 +171,15 @@ impl Job {
     }
 }
 
+/// Rows that fit no cluster and are named.
+const SHOWN_ROWS: usize = 10;
+
 /// What there is to say of all rows together.
 #[derive(Default)]
 struct Tally {
     rows: u64,
+    /// The first of the rows that fit no cluster.
+    first_new: Vec<u64>,
     new_rows: u64,
     sum_log_density: f64,
 }
@@ -190,6 +195,8 @@ struct Report {
 
 impl Tally {
     fn add(&mut self, predictions: &[Prediction]) {
+        let new = (self.rows..).zip(predictions).filter(|(_, prediction)| prediction.p_new > 0.5).map(|(row, _)| row);
+        self.first_new.extend(new.take(SHOWN_ROWS.saturating_sub(self.first_new.len())));
         self.rows += predictions.len() as u64;
         self.new_rows += predictions.iter().filter(|prediction| prediction.p_new > 0.5).count() as u64;
         self.sum_log_density += predictions.iter().map(|prediction| prediction.log_density).sum::<f64>();
@@ -199,7 +206,13 @@ impl Tally {
         let mean_log_density = self.sum_log_density / self.rows as f64;
         if self.new_rows > 0 {
             let (new, rows) = (grouped(self.new_rows), grouped(self.rows));
-            console.say(format_args!("note: {new} of {rows} rows fit no cluster of the model (p_new above 0.5)"));
+            let (fit, row) = if self.new_rows == 1 { ("fits", "row") } else { ("fit", "rows") };
+            let shown: Vec<_> = self.first_new.iter().map(u64::to_string).collect();
+            let more = if self.new_rows as usize > shown.len() { ", …" } else { "" };
+            let shown = shown.join(", ");
+            console.say(format_args!(
+                "note: {new} of {rows} rows {fit} no known cluster (p_new above 0.5): {row} {shown}{more}"
+            ));
         }
         if args.log_density {
             console.say(format_args!("mean log density: {mean_log_density} over {} rows", grouped(self.rows)));

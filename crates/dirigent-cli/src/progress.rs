@@ -53,7 +53,7 @@ impl Progress {
         }
     }
 
-    /// Something else that whoever waits may want to know.
+    /// Prints another line without disturbing the bar.
     pub(crate) fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),

@@ -1,4 +1,4 @@
-//! Ctrl-C and the polite wish to terminate. The first one lets the run put away its state; a second one ends the process at once.
+//! Ctrl-C and SIGTERM. The first one lets the run write a checkpoint; a second one ends the process at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

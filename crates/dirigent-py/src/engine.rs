@@ -102,7 +102,7 @@ fn delivery((what, worker, bytes): (String, u32, PyBackedBytes)) -> PyResult<Del
     }
 }
 
-/// What lacks or was said wrongly the user can put right; all else is the engine's failure.
+/// Missing or wrong settings are the user's to correct; all else is a failure of the engine.
 fn failed(py: Python<'_>, name: &str, error: &PyErr) -> Error {
     if error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyValueError>(py) {
         let text = error.value(py).to_string();

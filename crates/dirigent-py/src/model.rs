@@ -27,7 +27,7 @@ pub(crate) struct Model {
     cut: Cut,
 }
 
-/// Label, certainty, probability of a new component and log-density of each row; what there is to say of the rows.
+/// Label, certainty, probability of a new component and log-density of each row; notes about the rows.
 type Predicted<'py> = (
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<f32>>,

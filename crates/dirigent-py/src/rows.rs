@@ -110,7 +110,7 @@ impl Rows {
         }
     }
 
-    /// With the columns of a fitted model, and what there is to say of them.
+    /// With the columns of a fitted model, and notes about them.
     pub(crate) fn with_columns(&self, columns: &FittedColumns) -> dirigent::Result<(DataSet, Vec<String>)> {
         match &self.kind {
             Kind::Files(paths) => columns.open(paths),
@@ -132,7 +132,7 @@ fn cells<T: Element + Copy>(array: &Bound<'_, PyArray2<T>>) -> PyResult<(usize, 
 fn count_table(indptr: &[i64], indices: &[i64], data: &[f64], n_columns: usize) -> Result<CountTable, InputError> {
     let is_cut = indptr.first() == Some(&0) && indptr.last() == Some(&(data.len() as i64)) && indptr.is_sorted();
     if !is_cut || indices.len() != data.len() || u32::try_from(n_columns).is_err() {
-        return Err(InputError::in_file("X", "the arrays of the sparse matrix do not go together"));
+        return Err(InputError::in_file("X", "the arrays of the sparse matrix do not fit one another"));
     }
     let mut table = CountTable::new(n_columns);
     let mut entries: Vec<(u32, u32)> = Vec::new();

@@ -10,8 +10,8 @@ use dirigent::internals::fit::seconds;
 pub(crate) struct CheckpointArgs {
     /// Continue an interrupted run with its own options
     ///
-    /// You can give again: DATA if it has moved, --threads, --engine and its options, --checkpoint-every, output options, and more --cycles,
-    /// --max-cycles or --time-limit. Another number of --workers changes the labels.
+    /// You may change: DATA if it has moved, --threads, --engine and its options, --checkpoint-every, output options, and larger --cycles, --max-cycles
+    /// or --time-limit. Another number of --workers changes the labels.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "force"])]
     pub(crate) resume: Option<PathBuf>,
     /// Time between checkpoints; 0: after every cycle [default: 60s]

@@ -15,22 +15,22 @@ use crate::console::{Console, Talk};
     after_help = "Examples:\n  dirigent cut runs/points-1 --clusters 10 > labels.csv\n  dirigent cut runs/points-1 --clusters auto --out labels.npy"
 )]
 pub(crate) struct CutArgs {
-    /// The run folder
+    /// Run folder
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
-    /// A number of clusters; auto: the natural layer of the tree; components: as fitted
+    /// Number of clusters; auto: the natural layer; components: one per component
     #[arg(long, value_name = "K|auto|components", default_value = "auto")]
     pub(crate) clusters: Clusters,
-    /// Keep clusters with a smaller share of the rows with their neighbours [default: 0]
+    /// Least share of the rows in a cluster; smaller ones join a neighbour [default: 0]
     #[arg(long, value_name = "S", value_parser = share)]
     pub(crate) min_share: Option<f64>,
-    /// Write to this file, a table (.csv) or an array (.npy) [default: a table to standard output]
+    /// File to write, .csv or .npy [default: a table to standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Print one JSON object instead of the table: {n_clusters, n_components, sizes, clusters}
+    /// Print one JSON object: n_clusters, n_components, sizes, clusters
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors and data
+    /// Print errors and data only
     #[arg(long, short)]
     quiet: bool,
 }

@@ -13,9 +13,11 @@ use super::{CheckpointArgs, EngineArgs, OutputArgs, SelectionArgs, StorageArgs};
 
 /// Cluster the rows of a table; write labels, model and report to a run folder.
 ///
-/// The run folder holds labels.csv (row, label, certainty; rows are counted from 0), labels.npy, certainty.npy, report.html, the model for
-/// `dirigent predict` (model.json, components.npz), run.json (settings and summary), trace.csv (one line per cycle), workers.csv, sample.npz,
-/// and with --draws draws.npy. Labels are numbered by falling cluster size.
+/// The run folder holds labels.csv (row, label, certainty; rows are counted from 0), labels.npy, certainty.npy, tree.json, report.html, the model for
+/// `dirigent predict` (model.json, components.npz), run.json (options and summary), trace.csv (one line per cycle), workers.csv, sample.npz and,
+/// with --draws, draws.npy. Labels are numbered by falling cluster size.
+///
+/// Identifiers, free text, constant and empty columns are left out with a warning. `dirigent info DATA` lists all columns.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dirigent fit measurements.csv --label-column species
@@ -155,7 +157,7 @@ pub(crate) struct RunArgs {
     /// End after this time, such as 90s or 2h, at the end of a cycle
     #[arg(long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
-    /// First labels: small cells, rows one by one, or a file [default: fine with splits, else rows]
+    /// Initial labels: small cells, rows one by one, or a file [default: by the method]
     #[arg(long, value_name = "fine|rows|LABELS")]
     start: Option<PathBuf>,
     /// Random seed: the same seed gives the same labels
@@ -170,7 +172,7 @@ pub(crate) struct RunArgs {
     /// Keep every T-th draw [default: 1; with --cycles N: N / (2 draws), at least 1]
     #[arg(long, value_name = "T", requires = "draws", value_parser = value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) thin: Option<u64>,
-    /// Number of clusters, found automatically, given, or one per component [default: auto]
+    /// Number of clusters; auto: from the data; components: one per component [default: auto]
     #[arg(long, value_name = "auto|components|K")]
     pub(crate) clusters: Option<Clusters>,
     /// Partition of the rows into components

@@ -38,7 +38,7 @@ pub(crate) use self::update::{MergeArgs, ResultArgs, UpdateArgs};
 use crate::console::{Console, Talk};
 use crate::version;
 
-/// Clusters rows without being told the number of clusters: Dirichlet-process mixture models.
+/// Cluster rows without choosing the number of clusters: Dirichlet-process mixture models.
 #[derive(Debug, Parser)]
 #[command(
     name = "dirigent",
@@ -48,15 +48,15 @@ use crate::version;
     max_term_width = 120
 )]
 #[command(after_help = "Examples:
-  dirigent demo                                   make data, fit them, write a report
-  dirigent fit measurements.csv                   into runs/measurements-1, with a report to look at
-  dirigent fit points.npy --watch                 the same, watched in a browser while it runs
-  dirigent report runs/measurements-1             write its report again
-  dirigent predict runs/measurements-1 more.csv   labels for other rows
+  dirigent demo                                   cluster a generated table and write a report
+  dirigent fit measurements.csv                   cluster a table; results in runs/measurements-1
+  dirigent fit points.npy --watch                 watch the report in a browser while the fit runs
+  dirigent report runs/measurements-1             write the report again
+  dirigent predict runs/measurements-1 more.csv   label new rows
   dirigent cut runs/measurements-1 --clusters 10  coarser labels of the same rows
 
-stdout is data, stderr is talk. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130 or 143: interrupted by
-Ctrl-C or terminated. Colours of messages follow NO_COLOR and the terminal. `dirigent completions SHELL` and `dirigent man` are for your shell.")]
+Results go to stdout, messages to stderr. Exit code 0: done, 1: the run failed, 2: wrong usage or input, 130: interrupted by Ctrl-C,
+143: terminated. Colours follow the terminal and NO_COLOR. For your shell: `dirigent completions SHELL` and `dirigent man`.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -127,16 +127,16 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct SelectionArgs {
-    /// Use these columns only, by name or by number from 1; a column of lists as a whole
+    /// Columns to use, by name or by number from 1 [default: all]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
-    /// Leave these columns out
+    /// Columns to leave out
     #[arg(long, value_name = "C,D", value_delimiter = ',')]
     exclude: Vec<String>,
-    /// The column with the true labels: not fitted, only measured against; of .svm files, label
+    /// Column with the true labels: compared with, not fitted
     #[arg(long, value_name = "NAME")]
     pub(crate) label_column: Option<String>,
-    /// Whether the first line of a .csv or .tsv is a header [default: auto, as it looks: names above numbers, or texts that do not occur again]
+    /// Whether the first line of a .csv or .tsv file is a header [default: auto]
     #[arg(long, value_enum, default_value_t = HeaderArg::Auto, hide_default_value = true, hide_possible_values = true, value_name = "auto|yes|no")]
     header: HeaderArg,
 }
@@ -162,28 +162,28 @@ impl HeaderArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// The run folder [default: runs/<name>-<n>, the first free number]
+    /// Run folder [default: runs/NAME-N, the first free number N]
     #[arg(long, short, value_name = "RUN")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace the files of an earlier run in the folder, and no others
+    /// Replace the files of an earlier run in the folder
     #[arg(long)]
     pub(crate) force: bool,
-    /// Rows that are kept in sample.npz, for the report; fewer where they are very wide
+    /// Number of rows to keep for the report
     #[arg(long, value_name = "N", default_value_t = 5000, allow_negative_numbers = true)]
     pub(crate) sample_rows: u32,
     /// Write no report.html
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// Show the report while the run goes on: a page for this machine's browser, whose address is told [default address: 127.0.0.1, any free port]
+    /// Serve the report to a browser during the run [default address: 127.0.0.1]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0", conflicts_with = "quiet")]
     pub(crate) watch: Option<String>,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing but errors, print no summary (with --json, print only that)
+    /// Print errors only, or with --json the summary only
     #[arg(long, short)]
     quiet: bool,
-    /// Say something about every cycle
+    /// Print every cycle, and figures of the sampler in the summary
     #[arg(long, short, conflicts_with = "quiet")]
     verbose: bool,
     /// What was typed, for the record.
@@ -198,7 +198,7 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  dirigent eval runs/points-1/labels.npy points/labels.npy")]
 pub(crate) struct EvalArgs {
-    /// Labels: .npy, or a text file with one label a line
+    /// Labels: .npy, or a text file with one label per line
     #[arg(value_name = "LABELS_A")]
     pub(crate) a: PathBuf,
     /// Labels of the same rows
@@ -207,10 +207,12 @@ pub(crate) struct EvalArgs {
 }
 
 /// Describe a data set or a run folder.
+///
+/// For a table: type, levels, missing cells and range of each column, and the columns that `fit` leaves out, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dirigent info measurements.csv\n  dirigent info runs/measurements-1 --json")]
 pub(crate) struct InfoArgs {
-    /// Data as for fit: files of any format, a folder, a pattern or an address; or one run folder
+    /// Data as for fit, or one run folder
     #[arg(required = true, value_name = "DATA|RUN")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -222,9 +224,9 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-/// Make the paper's synthetic set at a tenth of its size and fit it, in seconds.
+/// Write a table of customers in five groups and cluster it, in a second.
 ///
-/// 14,100 points of the plane in 50 overlapping clusters, fitted by the method dirigent on two workers with sigma 1, sigma0 10, alpha 1.
+/// The table, runs/demo.csv, has 2,000 rows: numbers, counts, text and missing cells. The column segment has the true groups and is only compared with.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dirigent demo\n  dirigent demo --out first --json")]
 pub(crate) struct DemoArgs {

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::Shell;
 
-/// Print a script that completes options of dirigent in a shell.
+/// Print a shell script that completes the options of dirigent.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dirigent completions bash > ~/.local/share/bash-completion/completions/dirigent
   dirigent completions zsh > ~/.zfunc/_dirigent
   dirigent completions fish > ~/.config/fish/completions/dirigent.fish")]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// Shell
     pub(crate) shell: Shell,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct CompletionsArgs {
   dirigent man | man -l -
   dirigent man --out ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// A folder to write dirigent.1, dirigent-fit.1 and so on to; pages of these names are replaced
+    /// Folder for dirigent.1, dirigent-fit.1, …; existing pages are replaced
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -9,15 +9,13 @@ use dirigent::internals::io::Storage;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct StorageArgs {
-    /// The folder for objects that were fetched (s3://, gs://, az://, https://) and for tables that are larger than the memory [default: dirigent in
-    /// the system's folder for caches]
+    /// Folder for fetched objects and unpacked tables [default: dirigent in the user's cache folder]
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Whether a Parquet file is unpacked into a file that is mapped, not into memory; it never changes the labels [default: auto, where it would
-    /// need more than half of the memory]
+    /// Whether to unpack Parquet into a mapped file [default: auto, for more than half of the memory]
     #[arg(long, value_enum, default_value_t = SpillArg::Auto, hide_default_value = true, hide_possible_values = true, value_name = "auto|always|never")]
     spill: SpillArg,
-    /// The memory that may be used, such as 8G or 500M [default: what is free]
+    /// Memory to use, such as 8G or 500M [default: what is free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
 }

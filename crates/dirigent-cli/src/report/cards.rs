@@ -19,7 +19,7 @@ const MOST_BARS: usize = 8;
 const MOST_CELLS: usize = 6;
 /// Components that are named on a card.
 const MOST_COMPONENTS: usize = 12;
-/// Features that tell of a cluster in a line.
+/// Features that describe a cluster in one line.
 const MOST_MARKS: usize = 4;
 /// Words of an example document.
 const MOST_WORDS: usize = 8;
@@ -122,7 +122,7 @@ fn bars(fitted: &FittedModel, shown: &Features, cluster: usize) -> Vec<Bar> {
     order.iter().map(bar).collect()
 }
 
-/// A cluster's value beside that of all rows.
+/// A cluster's value next to that of all rows.
 fn value_of(feature: &Feature, value: f64, sd: Option<f64>) -> String {
     match feature.kind {
         Kind::Ones | Kind::Level(_) | Kind::Word => format!("{} (all: {})", percent(value), percent(feature.overall)),

@@ -1,4 +1,4 @@
-//! Colours of clusters and of lines, that can be told apart on light paper and on dark.
+//! Colours of clusters and of lines, that differ on light and on dark paper.
 
 /// The first ones, chosen by eye; all have about the same lightness.
 const FIRST: [&str; 12] = [

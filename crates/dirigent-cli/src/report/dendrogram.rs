@@ -8,7 +8,7 @@ use super::html::{Table, escaped};
 use super::words::{counted, number, percent};
 use crate::console::grouped;
 
-/// Branches that have a name beside them; more would cover one another.
+/// Branches with a name next to them; more would cover one another.
 const MOST_NAMED: usize = 60;
 /// Merges whose support is written into the plot.
 const MOST_SUPPORTS: usize = 40;

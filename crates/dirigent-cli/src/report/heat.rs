@@ -16,14 +16,14 @@ pub(crate) struct HeatTable {
     pub(crate) columns: Vec<String>,
     /// Heads of the rows, each with its colour, and their cells.
     pub(crate) rows: Vec<(String, String, Vec<HeatCell>)>,
-    /// Whether the cells are small squares whose number is told when they are pointed at.
+    /// Whether the cells are small squares that show their number on hover.
     pub(crate) is_dense: bool,
 }
 
 /// A cell.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatCell {
-    /// What is written in it or told.
+    /// The text in it, or on hover.
     pub(crate) text: String,
     /// From −1 to 1: blue below 0, orange above.
     pub(crate) shade: f64,

@@ -30,7 +30,7 @@ pub(crate) fn script_json(value: &Value) -> String {
 /// A table: the first column names its row.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    /// What it shows, for everybody.
+    /// What it shows, in words.
     pub(crate) caption: String,
     /// The heads of the columns.
     pub(crate) columns: Vec<String>,

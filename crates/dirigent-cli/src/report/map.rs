@@ -18,8 +18,8 @@ use crate::console::grouped;
 pub(crate) const NAMED: usize = 24;
 /// Rows that are drawn, evenly chosen from the sample: more would cover one another.
 const MOST_POINTS: usize = 3000;
-/// Components with an ellipse.
-const MOST_ELLIPSES: usize = 300;
+/// Components up to which all have an ellipse; of more, only the largest: hundreds would cover the rows.
+const MOST_ELLIPSES: usize = 100;
 /// An ellipse holds nine rows of ten.
 const RADIUS: f64 = 2.146;
 /// Clusters with a colour of their own.
@@ -217,7 +217,8 @@ fn shapes(layout: &Layout, groups: &Groups, features: &Features) -> Vec<[f64; 3]
     if !is_gaussian || layout.directions[0].is_empty() {
         return Vec::new();
     }
-    let chosen = &groups.components[..groups.n_components().min(MOST_ELLIPSES)];
+    let n_components = groups.n_components();
+    let chosen = &groups.components[..if n_components > MOST_ELLIPSES { NAMED } else { n_components }];
     let stats: Vec<Stats> = chosen.iter().map(|&group| groups.fitted.components[group].clone()).collect();
     let arrays = groups.fitted.model.described().arrays(&stats);
     let covariances = arrays.iter().find(|array| array.name == "covariances");
@@ -264,7 +265,7 @@ fn table(layout: &Layout, features: &Features, k: usize, names: &Names) -> Table
     table.cut(200)
 }
 
-/// To so many digits behind the first: a page needs no more.
+/// Rounds to some digits after the first: a page needs no more.
 fn rounded(x: f64, digits: usize) -> f64 {
     if digits < 4 {
         format!("{x:.digits$}").parse().unwrap_or(x)

@@ -30,7 +30,7 @@ struct Shown {
     groups: Groups,
     sample: Option<Sample>,
     features: Features,
-    /// The features in the columns that were read, where they can be told.
+    /// The features in the columns that were read, if they are known.
     as_read: Option<Features>,
     names: Names,
     /// Whether the labels are no groups of components.
@@ -38,7 +38,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Nothing while the run goes on. Takes the sample out of the run.
+    /// `None` while the run is not finished. Takes the sample out of the run.
     fn of(run: &mut Run, given: Option<&Path>) -> Result<Option<Self>> {
         let Some(fitted) = &run.model else { return Ok(None) };
         let sample = run.sample.take().filter(|sample| !sample.numbers.is_empty());

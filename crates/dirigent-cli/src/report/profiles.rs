@@ -49,9 +49,9 @@ pub(crate) fn write(
 }
 
 enum Column {
-    /// A feature whose number is told.
+    /// A feature whose number is listed.
     Number(usize),
-    /// The features of the levels of a column, of which the most frequent is told.
+    /// The features of the levels of a column, of which the most frequent is listed.
     Levels(Vec<usize>),
 }
 

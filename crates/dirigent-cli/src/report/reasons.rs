@@ -24,7 +24,7 @@ pub(crate) fn sentences(record: &Value) -> Vec<String> {
         (None, Some(value)) => family.push_str(&format!("; covariance {value}, as given")),
         _ => {}
     }
-    // priors with one reason are told together
+    // priors with one reason are listed together
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for (name, value, why) in &choices {
         if ["family", "covariance", "columns", "start"].contains(name) {

@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub(crate) trace: NumberTable,
     /// `workers.csv`.
     pub(crate) workers: NumberTable,
-    /// Nothing while the run goes on.
+    /// `None` while the run is not finished.
     pub(crate) model: Option<FittedModel>,
     pub(crate) sample: Option<RowSample>,
     /// The tree over the components, and the clusters that labels are.

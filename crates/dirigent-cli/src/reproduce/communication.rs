@@ -1,4 +1,4 @@
-//! The communication table, beside the paper's.
+//! The communication table, next to the paper's.
 
 use super::curves::Curve;
 use super::methods::Column;

@@ -9,7 +9,7 @@ pub(crate) struct Method {
     pub(crate) title: &'static str,
     /// What it is, in a few words.
     pub(crate) what: &'static str,
-    /// What makes it the paper's variant of the method, beside `--method`.
+    /// What makes it the paper's variant of the method, in addition to `--method`.
     pub(super) options: &'static [&'static str],
     /// The column of the paper's communication table that it belongs to.
     pub(super) column: Option<Column>,

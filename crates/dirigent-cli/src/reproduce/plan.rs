@@ -39,7 +39,7 @@ impl Scale {
         let mut scaling =
             args.scaling.clone().unwrap_or(if args.quick { vec![1, 5, 20] } else { vec![1, 2, 5, 10, 20, 30] });
         if scaling.contains(&0) && scaling.len() > 1 {
-            let problem = "--scaling 0 means no speed-up, and does not go with other numbers of workers";
+            let problem = "--scaling 0 means no speed-up and excludes other numbers of workers";
             return Err(InputError::new(problem).hint("leave the 0 out").into());
         }
         scaling.retain(|workers| *workers > 0);

@@ -28,7 +28,7 @@ pub(crate) struct Laboratory<'a> {
 }
 
 impl Laboratory<'_> {
-    /// Reads the data, after all commands are known to be sound.
+    /// Reads the data, after all commands were checked.
     pub(crate) fn read(&self, trials: &[Trial]) -> Result<Input> {
         let parsed = trials.iter().map(|trial| parse(&self.command(trial))).collect::<Result<Vec<_>>>()?;
         let args = parsed.first().expect("the reference is always run");

@@ -7,7 +7,7 @@ use super::plan::{Place, Scale};
 use super::results::Run;
 use super::spread::mean;
 
-/// How fast a method is with so many workers, or threads.
+/// How fast a method is with a number of workers, or threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Speed {
     pub(crate) method: &'static Method,
@@ -16,9 +16,9 @@ pub(crate) struct Speed {
     pub(crate) threads: Option<u32>,
     /// Seconds a cycle, the mean over seeds: on the clock of the cluster, or on the real one.
     pub(crate) cycle_seconds: f64,
-    /// A cycle of CGS takes so many times as long.
+    /// The time of a cycle of CGS, as a multiple.
     pub(crate) of_a_cycle: f64,
-    /// CGS takes so many times as long to its own level; none where a seed did not reach it.
+    /// The time of CGS to its own level, as a multiple; `None` if a seed did not reach it.
     pub(crate) to_the_level: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! `--watch`: the report of a run while it goes on, served to a browser on this machine.
+//! `--watch`: serves the report of a running fit to a browser on this machine.
 //!
 //! Whoever has the address, with its token, can look, and do nothing else. The server knows the run folder alone: the fit does not wait for it, and it ends with the fit.
 
@@ -18,7 +18,7 @@ use dirigent::{InputError, Result};
 use self::http::{Refused, Request};
 use crate::report;
 
-/// Answers under way at once; who comes when there are so many is turned away.
+/// Requests answered at once; further ones are turned away.
 const MOST_ANSWERS: usize = 16;
 /// How long a browser may take to ask or to read.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -108,7 +108,7 @@ fn listen(address: &str) -> Result<(TcpListener, SocketAddr)> {
     })
 }
 
-/// 128 bits that nobody can guess: the standard library's hash maps are seeded by the system.
+/// 128 bits that cannot be guessed: the system seeds the standard library's hash maps.
 fn token() -> String {
     let keyed = RandomState::new();
     format!("{:016x}{:016x}", keyed.hash_one(1), keyed.hash_one(2))
@@ -135,7 +135,7 @@ fn hand_over(stream: TcpStream, state: &Arc<State>) {
     state.n_answers.fetch_add(1, Ordering::Relaxed);
     let shared = Arc::clone(state);
     let spawned = thread::Builder::new().spawn(move || {
-        // whoever hangs up has got what they wanted
+        // a browser may hang up early
         let _ = talk(stream, &shared);
         shared.n_answers.fetch_sub(1, Ordering::Relaxed);
     });

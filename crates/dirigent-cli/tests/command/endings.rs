@@ -23,7 +23,7 @@ fn a_fit_ends_when_it_has_settled_whatever_the_method() {
     let place = place();
     for method in ["dirigent", "cgs", "prog", "pooled", "hung", "async"] {
         let workers = if method == "cgs" { "" } else { "--workers 4" };
-        let ended = place.ok(&format!("{MADE} --method {method} {workers} --out {method}"));
+        let ended = place.ok(&format!("{MADE} --method {method} {workers} --out {method} --verbose"));
         assert!(ended.stdout.contains(" (settled) in "), "{}", ended.stdout);
         let record = place.json(&format!("{method}/run.json"));
         let summary = &record["summary"];

@@ -25,7 +25,11 @@ fn a_run_that_keeps_no_checkpoints_says_so_when_a_signal_ends_it() {
         assert!(Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap().success());
         let stopped = ended(child);
         assert_eq!(stopped.code, Some(code), "{options}: {}", stopped.stderr);
-        assert!(stopped.stderr.contains("interrupted; nothing was kept in run-"), "{options}: {}", stopped.stderr);
+        assert!(
+            stopped.stderr.contains("interrupted; no checkpoint was written in run-"),
+            "{options}: {}",
+            stopped.stderr
+        );
         assert_eq!(place.json(&format!("run-{run}/run.json"))["status"], "interrupted", "{options}");
     }
 }
@@ -115,7 +119,7 @@ fn a_checkpoint_that_finds_no_room_is_removed_and_the_run_goes_on_once_there_is_
     assert!(record["error"].as_str().unwrap().contains("No space left"), "{record}");
     disk.make_room("8m");
     let resumed = place.ok("fit --resume disk/run --no-report");
-    assert!(resumed.stderr.contains("goes on after cycle 1"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("continues after cycle 1"), "{}", resumed.stderr);
     place.ok(&format!("{fit} --out whole"));
     assert_eq!(place.read("disk/run/labels.npy"), place.read("whole/labels.npy"));
 }

@@ -20,7 +20,14 @@ fn a_table_with_a_label_column_is_fitted_and_measured() {
     assert_eq!((summary["k"].as_u64(), summary["nmi_labels"].as_f64()), (Some(2), Some(1.0)));
     let gap = summary["log_joint"].as_f64().unwrap() - summary["log_joint_truth"].as_f64().unwrap();
     assert!(gap.abs() < 1e-6, "the state is the truth, so its log-joint is that of the truth: {gap}");
-    for part in ["K           2", "log-joint", "VI          0.000", "run folder  run"] {
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(lines[0], "2 clusters: 30, 30 rows");
+    assert_eq!(lines[1], "certainty   1.000 on average; 0 of 60 rows below 0.5");
+    assert_eq!(lines[2], "true labels ARI 1.000, NMI 1.000, VI 0.000 nats");
+    assert_eq!(lines[3..], ["run folder  run", "report      run/report.html"]);
+    assert!(!ended.stderr.contains("dirigent cut"), "there is no other number: {}", ended.stderr);
+    let ended = place.ok(&format!("fit two.csv --label-column class {QUICK} --out more --verbose"));
+    for part in ["K           2", "log-joint", "VI          0.000", "alpha  ", "cycles      5 in "] {
         assert!(ended.stdout.contains(part), "{}", ended.stdout);
     }
 }

@@ -165,11 +165,11 @@ fn a_signal_ends_a_run_at_a_border_and_it_goes_on_from_there() {
         assert_eq!(place.json(&format!("{run}/run.json"))["status"], "interrupted");
         let info = place.ok(&format!("info {run}")).stdout;
         assert!(
-            info.contains("interrupted") && info.contains(&format!("dirigent fit --resume {run} (goes on")),
+            info.contains("interrupted") && info.contains(&format!("dirigent fit --resume {run} (continues")),
             "{info}"
         );
         let resumed = place.ok(&format!("fit --resume {run}"));
-        assert!(resumed.stderr.contains("resumed: goes on after cycle"), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("resumed: continues after cycle"), "{}", resumed.stderr);
         assert_eq!(place.left(&run), place.left(&whole), "{method}");
         place.refused(&format!("fit --resume {run}"), &["the run has ended", "--cycles"]);
     }
@@ -198,7 +198,7 @@ fn a_damaged_checkpoint_is_passed_over_and_a_run_can_be_made_longer() {
         let resumed = place.ok(&format!("fit --resume {run} --cycles 12"));
         assert_eq!(resumed.stderr.contains("damaged"), damage != "nothing", "{}", resumed.stderr);
         let cycle = if damage == "nothing" { 5 } else { 4 };
-        assert!(resumed.stderr.contains(&format!("goes on after cycle {cycle}")), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains(&format!("continues after cycle {cycle}")), "{}", resumed.stderr);
         assert_eq!(place.left(&run), place.left("whole"), "{damage}");
     }
 }
@@ -213,12 +213,12 @@ fn a_run_none_of_whose_checkpoints_can_be_read_says_so_and_begins_anew() {
     let cut = |part: &PathBuf| OpenOptions::new().write(true).open(part).unwrap().set_len(5).unwrap();
     cut(parts.last().unwrap());
     let info = place.ok("info run").stdout;
-    assert!(info.contains("(goes on after cycle 4)"), "{info}");
+    assert!(info.contains("(continues after cycle 4)"), "{info}");
     parts.iter().for_each(cut);
     let info = place.ok("info run").stdout;
-    assert!(info.contains("none of its checkpoints can be read: it begins again"), "{info}");
+    assert!(info.contains("none of its checkpoints can be read: it starts again"), "{info}");
     let resumed = place.ok("fit --resume run");
-    assert!(resumed.stderr.contains("resumed: none of its checkpoints can be read, so the run begins again"));
+    assert!(resumed.stderr.contains("resumed: none of its checkpoints can be read, so the run starts again"));
     place.ok(&format!("{FIT} --cycles 6 --out whole"));
     assert_eq!(place.left("run"), place.left("whole"));
 }
@@ -227,7 +227,7 @@ fn a_run_none_of_whose_checkpoints_can_be_read_says_so_and_begins_anew() {
 fn what_does_not_go_with_the_run_is_refused() {
     let place = Place::with_points(300);
     place.ok(&format!("{FIT} --cycles 4 --out run"));
-    place.refused("fit --resume run --cycles 6 --seed 5", &["--seed 5 does not go with --resume", "with --seed 4"]);
+    place.refused("fit --resume run --cycles 6 --seed 5", &["--seed 5 contradicts the resumed run", "with --seed 4"]);
     place.refused("fit --resume run --cycles 6 --method cgs", &["--method cgs", "with --method dirigent"]);
     place.refused("fit --resume run --cycles 6 --out other", &["--out"]);
     place.refused("fit --resume nowhere", &["nowhere/run.json", "cannot be resumed"]);
@@ -281,12 +281,12 @@ fn a_run_without_a_checkpoint_begins_anew_and_a_run_that_has_settled_leaves_none
     place.refused("fit --resume run", &["another process is at work"]);
     killed(child);
     let info = place.ok("info run").stdout;
-    assert!(info.contains("it begins again"), "{info}");
+    assert!(info.contains("it starts again"), "{info}");
     fs::remove_file(place.path("run/trace.csv")).unwrap();
     let child = place.start("fit --resume run");
     place.wait_for_cycles("run", 2);
     let resumed = killed(child);
-    assert!(resumed.stderr.contains("begins again"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("starts again"), "{}", resumed.stderr);
     place.ok("fit set/data.npy --workers 1 --checkpoint-every 0 --out settled");
     assert_eq!(place.json("settled/run.json")["summary"]["stopped_because"], "stationary");
     assert!(!place.path("settled/checkpoint").exists());

@@ -91,7 +91,7 @@ impl Outside {
         if let (Some(asked), Some(there)) = (workers, outside.n_workers)
             && asked != there
         {
-            let problem = format!("`workers` {asked} does not go with `engine` {name}, which was started with {there}");
+            let problem = format!("`workers` {asked} contradicts `engine` {name}, which was started with {there}");
             let hint = format!("leave it out, or start {} processes", asked.saturating_add(1));
             return Err(InputError::new(problem).hint(hint).into());
         }

@@ -92,7 +92,7 @@ impl<'a> PreparedFit<'a> {
             engine: Box::new(|n_workers| outside.engine(input, n_workers)),
         });
         if data.start().is_some() && options.run.start.is_some() {
-            let problem = "`start` does not go with labels to start from";
+            let problem = "`start` and labels to start from were both given";
             return Err(InputError::new(problem).hint("leave one of them out").into());
         }
         let start = data.start().map(<[u32]>::to_vec);
@@ -208,9 +208,8 @@ fn transform(
     }
     if let (Some(n_components), Some(kept)) = (record.pca, record.variance_kept) {
         let (columns, percent) = (set.n_columns(), 100.0 * kept);
-        observer.on_notice(&format!(
-            "pca: kept {n_components} of {columns} components, with {percent:.1} % of the variance"
-        ));
+        observer
+            .on_notice(&format!("pca: {n_components} of {columns} components, with {percent:.1} % of the variance"));
     }
     Ok(Some((transform, record)))
 }

@@ -106,7 +106,7 @@ pub fn fit_read_into(
     no_own_family(&fit.model)?;
     let keeps = fit.setup.keeps_checkpoints();
     if !keeps && folder.checkpoint_every.is_some() {
-        let problem = "`checkpoint_every` does not go with this method on this engine, which keeps no checkpoints";
+        let problem = "`checkpoint_every` requires checkpoints, which this method does not write on this engine";
         return Err(InputError::new(problem).hint("leave it out").into());
     }
     let run_dir = match &folder.path {
@@ -136,7 +136,7 @@ pub fn resume(
     let input = Input::new(data, &options, observer)?;
     let fit = PreparedFit::on(&input, &options, outside.as_ref(), observer)?;
     if !fit.setup.keeps_checkpoints() {
-        let problem = "this engine keeps no checkpoints and cannot go on from one";
+        let problem = "this engine writes no checkpoints and cannot continue from one";
         return Err(InputError::new(problem).hint("resume the run on the engine it was started on").into());
     }
     let checkpoint = stored.take_checkpoint(&fit.record().data, &fit.model, fit.setup.n_workers())?;

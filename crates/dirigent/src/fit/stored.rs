@@ -167,7 +167,7 @@ fn pointer(name: &str, parts: &[Value; 2]) -> Option<(usize, String)> {
 fn contradicts(name: &str, value: &Value, stored: &Value) -> InputError {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let was = if stored.is_null() { "without it".to_owned() } else { format!("with `{name}` {}", text(stored)) };
-    let problem = format!("`{name}` {} does not go with `resume`: the run was started {was}", text(value));
+    let problem = format!("`{name}` {} contradicts the resumed run, which was started {was}", text(value));
     InputError::new(problem).hint("leave it out: a run continues as it was started")
 }
 
@@ -201,7 +201,7 @@ fn check_longer(before: &FitOptions, after: &FitOptions) -> Result<()> {
     } else if after.run.chains > 1 {
         "a run of several `chains` cannot be made longer: those that have ended would not be"
     } else if !is_later(before, after) {
-        "`cycles`, `max_cycles` and `time_limit` of a run that goes on must be more than before"
+        "`cycles`, `max_cycles` and `time_limit` of a resumed run must be more than before"
     } else {
         return Ok(());
     };
@@ -259,11 +259,11 @@ pub fn describe_resume(run: &Path, record: &Value) -> Option<String> {
     match newest {
         Some(_) if has_ended && has_draws => None,
         Some((_, cycle)) if has_ended => Some(format!("{command} --cycles N, for more than {cycle} cycles")),
-        Some((1, cycle)) => Some(format!("{command} (goes on after cycle {cycle})")),
-        Some((chain, cycle)) => Some(format!("{command} (goes on after cycle {cycle} of chain {chain})")),
+        Some((1, cycle)) => Some(format!("{command} (continues after cycle {cycle})")),
+        Some((chain, cycle)) => Some(format!("{command} (continues after cycle {cycle} of chain {chain})")),
         None if has_ended || !folder.path().exists() => None,
-        None if folder.has_any() => Some(format!("{command} (none of its checkpoints can be read: it begins again)")),
-        None => Some(format!("{command} (there is no checkpoint yet: it begins again)")),
+        None if folder.has_any() => Some(format!("{command} (none of its checkpoints can be read: it starts again)")),
+        None => Some(format!("{command} (there is no checkpoint yet: it starts again)")),
     }
 }
 

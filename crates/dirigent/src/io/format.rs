@@ -66,6 +66,10 @@ impl Format {
                 let error = InputError::in_file(path, format!("a .txt file may hold anything; {SUPPORTED}"));
                 Err(error.hint("name a table .csv or .tsv, and a file of word counts docword….txt").into())
             }
+            Some((_, sheet @ ("xlsx" | "xls" | "ods" | "xlsm"))) => {
+                let error = InputError::in_file(path, format!("a spreadsheet (.{sheet}) cannot be read"));
+                Err(error.hint("save the sheet as CSV, or convert it to Parquet").into())
+            }
             Some((_, other)) => Err(unknown(path, &format!("the format .{other} is not known"))),
             None => Err(unknown(path, "the name has no extension that tells the format")),
         }

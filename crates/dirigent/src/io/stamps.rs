@@ -48,7 +48,7 @@ impl FileStamp {
 
     fn changed(&self, how: &str) -> InputError {
         let problem = format!("the file was changed while it was fitted: {how}");
-        let hint = "fit it anew; to go on writing data during a fit, write a new file and rename it";
+        let hint = "fit it again; to add data during a fit, write a new file and rename it";
         InputError::in_file(&self.name, problem).hint(hint)
     }
 }

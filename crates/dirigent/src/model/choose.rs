@@ -25,6 +25,19 @@ pub(crate) enum Shape {
     Columns(FamilyName, Vec<ColumnFamily>),
 }
 
+impl Shape {
+    /// The option and the value that ask for it.
+    fn asked_by(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Gaussian(covariance) => ("`covariance` ", covariance.name()),
+            Self::Columns(FamilyName::Gaussian, _) => ("`covariance` ", Covariance::Diag.name()),
+            Self::Columns(family, _) => ("`family` ", family.name()),
+            Self::Multinomial => ("`family` ", FamilyName::Multinomial.name()),
+            Self::Vmf => ("`family` ", FamilyName::Vmf.name()),
+        }
+    }
+}
+
 /// A shape and how it came about.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChosenShape {
@@ -279,8 +292,21 @@ fn check_text(shape: &Shape, options: &ModelOptions) -> Result<()> {
     for (ix, n_levels) in options.columns.n_levels.iter().enumerate() {
         if n_levels.is_some() && law(ix) != Some(ColumnFamily::Categorical) {
             let name = options.columns.name(ix);
-            let problem = format!("column {name} holds text, which only categorical columns can");
-            let hint = format!("choose `family` mixed or categorical, or leave the column out with `exclude` {name}");
+            let (needed_by, hint) = match law(ix) {
+                Some(law) if options.asked(ix).is_some() => (
+                    format!("`column_families` {name}={}", law.name()),
+                    format!("choose {name}=categorical, or leave the column out with `exclude` {name}"),
+                ),
+                _ => {
+                    let (option, value) = match options.family {
+                        Some(family) => ("`family` ", family.name()),
+                        None => shape.asked_by(),
+                    };
+                    let hint = format!("choose `family` mixed, or leave the column out with `exclude` {name}");
+                    (format!("{option}{value}"), hint)
+                }
+            };
+            let problem = format!("column {name} holds text, and {needed_by} requires numbers");
             return Err(InputError::new(problem).hint(hint).into());
         }
     }
@@ -306,10 +332,10 @@ const LARGEST_CELL: f64 = 1e137;
 /// Every column that `--column-family` names must exist, and what it holds must suit its law.
 fn check_column_families(shape: &Shape, options: &ModelOptions, survey: &Survey) -> Result<()> {
     let Shape::Columns(family, laws) = shape else {
-        return refuse_column_families(options, "has one law for all columns");
+        return refuse_column_families(options, "has one distribution for all columns");
     };
     if *family != FamilyName::Mixed {
-        refuse_column_families(options, "has one law for all columns")?;
+        refuse_column_families(options, "has one distribution for all columns")?;
     }
     let names: Vec<String> = (0..survey.n_columns).map(|ix| options.columns.name(ix)).collect();
     if let Some((unknown, _)) = options.column_families.iter().find(|(name, _)| !names.contains(name)) {
@@ -321,8 +347,12 @@ fn check_column_families(shape: &Shape, options: &ModelOptions, survey: &Survey)
         let (name, min, max) = (&names[ix], column.min, column.max);
         let whole = if column.is_whole { "whole numbers" } else { "numbers" };
         let problem = format!("column {name} holds {whole} from {min} to {max}, expected {expected}");
-        let hint =
-            format!("give it another law (`column_families` {name}=gaussian), or leave it out with `exclude` {name}");
+        let hint = match options.asked(ix) {
+            Some(_) => {
+                format!("choose {name}=gaussian, which takes any numbers, or leave `column_families` {name} out")
+            }
+            None => format!("choose `family` mixed, or leave the column out with `exclude` {name}"),
+        };
         return Err(InputError::new(problem).hint(hint).into());
     }
     Ok(())
@@ -332,7 +362,7 @@ fn refuse_column_families(options: &ModelOptions, why: &str) -> Result<()> {
     if options.column_families.is_empty() {
         return Ok(());
     }
-    let problem = format!("`column_families` belongs to `family` mixed; the family chosen {why}");
+    let problem = format!("`column_families` requires `family` mixed; the family chosen {why}");
     Err(InputError::new(problem).hint("leave `column_families` out, or choose `family` mixed").into())
 }
 
@@ -363,13 +393,7 @@ const MOST_LEVELS: f64 = 10_000.0;
 
 /// A parameter that the family does not have is an error.
 fn check_parameters(shape: &Shape, options: &ModelOptions) -> Result<()> {
-    let (family, name) = match shape {
-        Shape::Gaussian(covariance) => ("`covariance` ", covariance.name()),
-        Shape::Columns(FamilyName::Gaussian, _) => ("`covariance` ", Covariance::Diag.name()),
-        Shape::Columns(family, _) => ("`family` ", family.name()),
-        Shape::Multinomial => ("`family` ", FamilyName::Multinomial.name()),
-        Shape::Vmf => ("`family` ", FamilyName::Vmf.name()),
-    };
+    let (family, name) = shape.asked_by();
     check_gamma(shape, options)?;
     let has = |setting: &&Setting| setting.used_by.contains(&name);
     let given = options.parameters().filter_map(Setting::of);

@@ -60,5 +60,5 @@ impl Model {
 
 fn problem_of_cells(family: &Columns, cells: &[f64]) -> Option<(usize, String)> {
     let ix = family.columns.iter().zip(cells).position(|(column, &cell)| !column.law.accepts(cell))?;
-    Some((ix, format!("found {}, which the law of the column cannot hold", cells[ix])))
+    Some((ix, format!("found {}, which the distribution of the column cannot hold", cells[ix])))
 }

@@ -68,7 +68,7 @@ impl Covariance {
     }
 }
 
-/// The laws of a single column.
+/// The distribution of a single column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -81,6 +81,17 @@ pub enum ColumnFamily {
     Poisson,
     /// Levels.
     Categorical,
+}
+
+impl ColumnFamily {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::Bernoulli => "bernoulli",
+            Self::Poisson => "poisson",
+            Self::Categorical => "categorical",
+        }
+    }
 }
 
 /// What the user said of the model; what is `None` is chosen from the survey.

@@ -136,7 +136,7 @@ impl DataSet {
     ) -> Result<()> {
         let (first, found) = (self.tables.first().map(|table| is_counts(table)), part.is_counts());
         if first.is_some_and(|expected| expected != found) {
-            let error = InputError::in_file(NAME, "sparse counts and dense rows do not go together");
+            let error = InputError::in_file(NAME, "some parts are sparse counts, others dense rows");
             return Err(error.hint("give all rows in one way").into());
         }
         if found {
