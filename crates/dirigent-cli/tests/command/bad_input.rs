@@ -17,7 +17,7 @@ fn a_wrong_option_is_refused_by_name_value_and_expectation() {
         ("--prior m0=inf", &["--prior m0", "inf", "finite"]),
         ("--prior gamma=1", &["--prior gamma", "multinomial"]),
         ("--family gaussian --prior gamma=1", &["--prior gamma", "multinomial"]),
-        ("--family multinomial --prior sigma=1", &["--prior sigma", "gaussian"]),
+        ("--family multinomial --prior sigma=1", &["--prior sigma", "isotropic"]),
         ("--family cauchy", &["--family", "cauchy", "gaussian", "multinomial"]),
         ("--covariance round", &["--covariance", "round", "isotropic", "diag", "full"]),
         ("--family poisson --covariance full", &["--covariance", "gaussian"]),
@@ -98,7 +98,7 @@ fn bad_files_are_refused() {
         place.refused(&format!("fit {name}"), &[name]);
     }
     // missing cells are refused by families that need them all
-    place.write("nan.csv", "a,b\n1,2\nnan,4\n");
+    place.write("nan.csv", "a,b\n1,2\nnan,4\n3,5\n");
     place.write("nan.npy", [header("'<f4'", "(1, 2)"), vec![0xff; 8]].concat());
     place.refused("fit nan.csv --covariance full", &["a (1)", "--covariance diag", "hint: "]);
     place.refused("fit nan.npy --prior sigma=1", &["1 (1), 2 (1)", "--family mixed", "hint: "]);
