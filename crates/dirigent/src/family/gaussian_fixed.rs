@@ -1,8 +1,8 @@
 //! Gaussians of one fixed, spherical covariance: x ~ N(μ, σ²I), μ ~ N(m₀, σ₀²I). The paper's model
 //! of the synthetic set and of ImageNet.
 //!
-//! The prior is worth κ₀ = σ²/σ₀² rows at m₀, so a component of n rows has κ = κ₀ + n and t = κ₀m₀
-//! + Σx, and everything is a function of (κ, t). Sums are taken about a fixed offset: far from the
+//! The prior is worth κ₀ = σ²/σ₀² rows at m₀, so a component of n rows has κ = κ₀ + n and
+//! t = κ₀m₀ + Σx, and everything is a function of (κ, t). Sums are taken about a fixed offset: far from the
 //! origin raw sums would cancel.
 
 use std::f64::consts::PI;

@@ -116,7 +116,7 @@ fn an_object_is_fetched_once_and_again_when_it_has_changed() {
     assert!(second != first && !first.exists(), "only the new version is kept");
     server.behave(Manner::Undated);
     let undated = fetched();
-    fs::write(&undated, &CSV.replace('1', "7")).unwrap();
+    fs::write(&undated, CSV.replace('1', "7")).unwrap();
     assert_eq!(fs::read_to_string(fetched()).unwrap(), CSV, "what may be old is fetched again");
 }
 
@@ -139,7 +139,7 @@ fn a_failing_server_is_named_with_the_cause_and_leaves_nothing_behind() {
     assert!(matches!(failed(Manner::CutOff), Error::Io { .. }));
     let error = failed(Manner::WithoutLength);
     assert!(error.to_string().contains("Content-Length"), "{error}");
-    assert_eq!(files_below(cache.path()), [PathBuf::new(); 0], "no half of a file");
+    assert!(files_below(cache.path()).is_empty(), "no half of a file");
 }
 
 #[test]

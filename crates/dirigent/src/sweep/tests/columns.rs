@@ -40,7 +40,7 @@ pub(in crate::sweep) fn family(kind: usize, n_columns: usize, seed: u64) -> Colu
 }
 
 /// A drawn row, a third of the cells missing where they may be.
-pub(in crate::sweep) fn row_with_holes(family: &Columns, parameters: &Vec<f64>, rng: &mut Stream) -> OwnedRow {
+pub(in crate::sweep) fn row_with_holes(family: &Columns, parameters: &[f64], rng: &mut Stream) -> OwnedRow {
     let hole = |column: &Column| if column.has_missing && rng.below(3) == 0 { f64::NAN } else { 0.0 };
     let like: Vec<f64> = family.columns.iter().map(hole).collect();
     family.sample_row(parameters, Row::F64(&like), rng)
