@@ -366,7 +366,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--method prog --method-option schedule=later", &["--method-option schedule", "later", "sync", "async"]),
         ("--method prog --engine ray", &["--engine ray", "Python package", "pip install \".[ray]\""]),
         ("--engine mpi", &["--engine mpi", "Python package", "pip install \".[mpi]\""]),
-        ("--engine mpi --threads 2", &["--threads", "--engine mpi", "hint: "]),
+        ("--engine mpi --threads 2", &["--threads", "the engine is mpi", "hint: "]),
         ("--engine mpi --engine-option address=here", &["--engine-option address", "hint: ", "--engine ray"]),
         ("--engine-option rejoin_timeout=5", &["--engine-option rejoin_timeout", "hint: ", "--engine ray"]),
         (

@@ -259,7 +259,7 @@ fn a_run_goes_on_with_other_workers() {
     place.ok("fit set/data.npy --workers 4 --cycles 6 --checkpoint-every 0 --seed 4 --out run");
     let before = place.json("run/run.json");
     place.refused("fit --resume run --cycles 9 --workers 700", &["--workers 700 is more than there are rows"]);
-    place.refused("fit --resume run --cycles 9 --engine simulated", &["keeps no checkpoints"]);
+    place.refused("fit --resume run --cycles 9 --engine simulated", &["writes no checkpoints"]);
     place.ok("fit --resume run --cycles 9 --workers 2");
     let after = place.json("run/run.json");
     assert_eq!((&after["options"]["engine"]["workers"], &after["summary"]["cycles"]), (&2.into(), &9.into()));

@@ -44,7 +44,7 @@ fn principal_components_are_fitted_predicted_and_told() {
     // two columns that rise together, one that does not, one that is constant
     assert!((0.66..0.68).contains(&kept), "{kept}");
     assert!(
-        ended.stderr.contains(&format!("kept 1 of 4 components, with {:.1} % of the variance", 100.0 * kept)),
+        ended.stderr.contains(&format!("pca: 1 of 4 components, with {:.1} % of the variance", 100.0 * kept)),
         "{}",
         ended.stderr
     );
@@ -72,7 +72,7 @@ fn principal_components_are_fitted_predicted_and_told() {
 fn a_transform_that_makes_no_sense_is_refused() {
     let place = Place::new();
     place.write("t.csv", slanted());
-    place.write("gap.csv", "a,b\n1,2\n3,\n");
+    place.write("gap.csv", "a,b\n1,2\n3,\n2,4\n");
     place.write("docword.txt", "1\n3\n1\n1 1 1\n");
     place.write("text.csv", "a,b\n1,x\n3,y\n");
     place.refused("fit t.csv --pca 5", &["--pca 5", "3 columns", "hint: "]);

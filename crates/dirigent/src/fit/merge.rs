@@ -22,9 +22,11 @@ impl Fitted {
     /// ```
     /// use dirigent::{Data, FitOptions, Fitted};
     ///
-    /// let fit = |cells| dirigent::fit(&Data::from_cells(1, cells)?, &FitOptions::default());
-    /// let here = fit(vec![0.0, 0.1, 0.2, 0.3, 9.0, 9.1, 9.2, 9.3])?;
-    /// let there = fit(vec![0.05, 0.15, 0.25, 0.35, 9.05, 9.15, 9.25, 9.35])?;
+    /// let fit = |shift: f64| {
+    ///     let cell = |ix: u32| shift + f64::from(ix % 7) / 10.0 + 40.0 * f64::from(ix % 2);
+    ///     dirigent::fit(&Data::from_cells(1, (0..60).map(cell).collect())?, &FitOptions::default())
+    /// };
+    /// let (here, there) = (fit(0.0)?, fit(0.05)?);
     /// let both = Fitted::merge(&[here, there])?;
     /// assert_eq!((both.n_components(), both.labels().len()), (2, 0));
     /// # Ok::<(), dirigent::Error>(())

@@ -100,7 +100,7 @@ fn a_damaged_checkpoint_is_passed_over_for_the_one_before() {
 }
 
 #[test]
-fn a_manifest_that_leads_elsewhere_or_is_of_another_format_is_passed_over() {
+fn a_manifest_that_leads_elsewhere_is_passed_over_and_one_of_another_format_is_rejected() {
     let run = tempfile::tempdir().unwrap();
     let mut folder = Folder::of_run(run.path()).unwrap();
     folder.write(chain(1)).unwrap();
@@ -108,13 +108,15 @@ fn a_manifest_that_leads_elsewhere_or_is_of_another_format_is_passed_over() {
     let text = fs::read_to_string(&manifest).unwrap();
     for (old, new, said) in [
         ("00000001-run.part", "../../elsewhere", "not in the folder"),
-        ("\"format\": 1", "\"format\": 2", "format 2"),
         ("00000001-run.part", "/etc/hostname", "not in the folder"),
     ] {
         fs::write(&manifest, text.replace(old, new)).unwrap();
         let found = folder.read().unwrap();
         assert!(found.checkpoint.is_none() && found.passed_over[0].contains(said), "{:?}", found.passed_over);
     }
+    fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    let error = folder.read().unwrap_err().to_string();
+    assert!(error.contains("found format 2 of the checkpoint, expected 1"), "{error}");
 }
 
 proptest! {
