@@ -371,7 +371,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--engine-option rejoin_timeout=5", &["--engine-option rejoin_timeout", "hint: ", "--engine ray"]),
         (
             "--method cgs --engine-option checkpoint_dir=there",
-            &["--engine-option checkpoint_dir", "cgs", "hint: ", "--method"],
+            &["--engine-option checkpoint_dir", "the engine is threads", "hint: ", "--engine ray"],
         ),
         ("--engine ray --engine-option rejoin_timeout=-1", &["--engine-option rejoin_timeout", "seconds"]),
         ("--engine ray --engine-option latency=1", &["--engine-option latency", "hint: ", "--engine simulated"]),
