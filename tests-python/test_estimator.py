@@ -150,6 +150,9 @@ def test_every_cycle_is_reported_and_an_error_in_the_callback_ends_the_fit(heaps
     X, _ = heaps
     cycles = []
     model = DirichletProcessMixture(method_options={"cycles": 7}, callback=cycles.append).fit(X)
+    # steps of the search for a start come before the first cycle
+    starts, cycles = [step for step in cycles if "start" in step], [step for step in cycles if "start" not in step]
+    assert starts and {step["cycle"] for step in starts} == {0}
     assert [cycle["cycle"] for cycle in cycles] == list(range(1, len(cycles) + 1))
     assert cycles[-1]["k"] == model.n_components_
 

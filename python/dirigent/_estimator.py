@@ -301,7 +301,7 @@ class DirichletProcessMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             del self.feature_names_in_
         summary = record["summary"]
         clusters = folder.path / "history.json"
-        self.cluster_ids_ = np.arange(summary["n_clusters"], dtype=np.int32)
+        self.cluster_ids_ = np.arange(model.n_clusters, dtype=np.int32)
         if clusters.exists():
             self.cluster_ids_ = np.array(folder.json("history.json")["clusters"]["ids"], dtype=np.int32)
         self.labels_ = self.cluster_ids_[folder.array("labels.npy")]

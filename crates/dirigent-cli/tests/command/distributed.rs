@@ -382,7 +382,7 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
     let simulations: &[(&str, &[&str])] = &[
         ("--engine-option straggler=9:2", &["straggler", "worker 9", "0 to 2"]),
         ("--engine-option straggler=1:0", &["straggler", "positive", "0"]),
-        ("--engine-option straggler=1:inf", &["straggler", "positive", "inf"]),
+        ("--engine-option straggler=1:inf", &["--engine-option straggler", "WORKER:FACTOR", "inf"]),
         ("--engine-option straggler=1", &["--engine-option straggler", "WORKER:FACTOR", "3:5"]),
         ("--engine-option straggler=slow:2", &["--engine-option straggler", "WORKER:FACTOR", "3:5"]),
         ("--engine-option crash=3@1", &["crash", "worker 3", "0 to 2"]),

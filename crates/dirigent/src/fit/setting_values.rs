@@ -110,7 +110,10 @@ fn pairs<T: std::str::FromStr + Serialize>(words: &[&str], between: char) -> Opt
         let (worker, value) = word.split_once(between)?;
         Some((worker.parse::<u32>().ok()?, value.parse::<T>().ok()?))
     };
-    words.iter().map(pair).collect::<Option<Vec<_>>>().map(|pairs| json!(pairs))
+    let pairs = json!(words.iter().map(pair).collect::<Option<Vec<_>>>()?);
+    // a number that is not finite is none in JSON
+    let is_whole = pairs.as_array().is_some_and(|pairs| pairs.iter().all(|pair| !pair[1].is_null()));
+    is_whole.then_some(pairs)
 }
 
 /// The name that a misspelt one probably means.
