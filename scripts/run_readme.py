@@ -169,7 +169,8 @@ def main():
     else:
         run_pages(given)
     for folder in set((ROOT / "runs").glob("*")) - runs_before:
-        shutil.rmtree(folder)
+        # the demo's table lies beside its run folder
+        shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
 
 
 def run_pages(given):

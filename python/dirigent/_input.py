@@ -41,7 +41,8 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, family: str | None, vocab: S
         return Rows.table(columns, names, kinds)
     if isinstance(X, np.ma.MaskedArray):
         # masked cells are missing
-        X = X.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64).filled(np.nan)
+        masked: Any = X.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        X = masked.filled(np.nan)
     # scikit-learn's own message for NaN and infinity would not name the cell
     array = validate_data(
         estimator, X, reset=reset, ensure_all_finite=False, dtype=(np.float64, np.float32), order="C"
