@@ -24,8 +24,8 @@ const MOST_ANSWERS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often the server looks whether somebody asks, or whether the run has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a browser that looks on is given to see the end.
-const FAREWELL: Duration = Duration::from_secs(4);
+/// How long a browser that looks on is given to see the end: it may be busy drawing.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// A server on a thread of its own; it ends when this is dropped.
 pub(crate) struct Watch {
