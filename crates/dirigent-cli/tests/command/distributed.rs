@@ -389,13 +389,13 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         ("--engine-option garbage=3@1", &["--engine-option garbage", "worker 3", "0 to 2"]),
         ("--engine-option crash=1", &["--engine-option crash", "WORKER@CYCLE", "7@10"]),
         ("--engine-option crash=one@two", &["--engine-option crash", "WORKER@CYCLE", "7@10"]),
-        ("--engine-option latency=-1", &["latency", "at least 0", "-1"]),
-        ("--engine-option latency=nan", &["latency", "at least 0", "NaN"]),
+        ("--engine-option latency=-1", &["latency", "seconds", "-1"]),
+        ("--engine-option latency=nan", &["latency", "seconds", "nan"]),
         ("--engine-option latency=far", &["--engine-option latency", "far"]),
         ("--engine-option bandwidth=0", &["bandwidth", "positive", "0"]),
-        ("--engine-option bandwidth=-5", &["bandwidth", "positive", "-5"]),
+        ("--engine-option bandwidth=-5", &["bandwidth", "1Gbit/s", "-5"]),
         ("--engine-option cores=0", &["--engine-option cores", "0"]),
-        ("--engine-option row_cost=-1", &["row", "at least 0", "-1"]),
+        ("--engine-option row_cost=-1", &["row_cost", "seconds", "-1"]),
     ];
     for (options, parts) in simulations {
         place.refused(&format!("fit three.csv --method prog --workers 3 --engine simulated {options}"), parts);
