@@ -52,8 +52,8 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A node has said what no sound one can say, or it was changed on its way. Whoever refuses a
-    /// frame is as before: an engine may expel the sender and go on.
+    /// A node sent an invalid message, or the message was changed on its way. A node that rejects a
+    /// frame is unchanged: an engine may expel the sender and continue.
     #[error("a frame of {from} was refused: {why}")]
     BadFrame {
         /// Who sent it.

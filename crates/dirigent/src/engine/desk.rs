@@ -174,8 +174,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A worker has said what no sound one says, or has been told it by a network that is not
-    /// sound: it begins another life. It has that many.
+    /// A worker sent an invalid message, or the network damaged it. The worker begins another life,
+    /// of which there is a limited number.
     fn expel(&mut self, shard: ShardId, error: Error) -> Result<()> {
         self.n_expelled += 1;
         if self.n_expelled > MOST_EXPELLED || !self.workers.expel(shard)? {

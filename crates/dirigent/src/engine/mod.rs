@@ -74,8 +74,7 @@ pub trait Driver {
         Ok(())
     }
 
-    /// Something that whoever waits for the run may want to know: a worker was lost, or has come
-    /// back.
+    /// A notice for the person who waits for the run: a worker was lost, or has come back.
     fn on_notice(&mut self, text: &str) {
         let _ = text;
     }

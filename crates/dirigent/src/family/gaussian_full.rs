@@ -160,8 +160,8 @@ impl Conjugate for GaussianFull {
         self.stats_len()
     }
 
-    /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row: whoever scores rows need
-    /// not invert. Σ⁻¹ = WᵀW is Wishart by Bartlett's decomposition: W = BL⁻¹, with a lower
+    /// The mean, then the W of Σ⁻¹ = WᵀW, a lower triangle, row after row: scoring rows needs no
+    /// inverse. Σ⁻¹ = WᵀW is Wishart by Bartlett's decomposition: W = BL⁻¹, with a lower
     /// triangle B of standard normals and on its diagonal roots of χ² of ν−D+1, …, ν degrees. Then
     /// μ = m + W⁻¹z/√κ.
     fn sample_parameters(&self, stats: &Stats, rng: &mut Stream) -> Vec<f64> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::history::id_of;
 use crate::consolidate::progressive::absorb_near;
 use crate::consolidate::{ComponentId, PieceKey, PieceName, Pool, ShardId};
 use crate::error::{Error, Result};
@@ -82,10 +83,6 @@ struct Sweeps<'a> {
     pool: Pool,
     n_births: u64,
     alpha: f64,
-}
-
-fn id_of(number: u64) -> ComponentId {
-    ComponentId { epoch: 0, number }
 }
 
 impl<'a> Sweeps<'a> {

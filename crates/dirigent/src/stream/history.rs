@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use crate::consolidate::ComponentId;
 use crate::error::{InputError, Result};
 use crate::family::Conjugate;
 use crate::stats::{Stats, Sums};
@@ -46,6 +47,11 @@ impl FromStr for Forget {
         };
         parsed.ok_or_else(|| Self::EXPECTED.to_owned())
     }
+}
+
+/// A component of a stream as the pool names it: a stream has one epoch.
+pub(super) fn id_of(number: u64) -> ComponentId {
+    ComponentId { epoch: 0, number }
 }
 
 /// What one batch contributes to one component.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::entropy::label_entropy;
-use super::history::History;
+use super::history::{History, id_of};
 use crate::consolidate::merges::merge_alike;
 use crate::consolidate::{ComponentId, MergeRatio, PieceKey, PieceName, Pool, ShardId, WeighedStats};
 use crate::model::Model;
@@ -67,10 +67,6 @@ pub(super) fn merge(
             return;
         }
     }
-}
-
-fn id_of(number: u64) -> ComponentId {
-    ComponentId { epoch: 0, number }
 }
 
 /// The cut between two batches whose sides go together worst: log ρ of the sides, the pieces before it, and the sides. Pieces are in the order of their batches.

@@ -79,8 +79,8 @@ impl<C: Node, W: Node> VirtualCluster<'_, C, W> {
         self.post(who, Event::Start);
     }
 
-    /// Lets happen what was planned for this cycle. Once the coordinator is done nobody could be
-    /// told any more.
+    /// Applies the faults that were planned for this cycle, unless the coordinator is done: no
+    /// message could reach it any more.
     pub(super) fn after_report(&mut self, cycle: u64) -> Result<()> {
         self.mishaps.n_reports += 1;
         if !self.roll.is_active(Address::Coordinator) {
@@ -167,8 +167,8 @@ impl<C: Node, W: Node> VirtualCluster<'_, C, W> {
         Frame::new((0..frame.n_bytes()).map(|_| noise.bits() as u8).collect())
     }
 
-    /// A worker has said what no sound one says: nobody listens to it any more, and it is lost
-    /// until it is made again.
+    /// A worker sent an invalid message: its messages are ignored, and it is lost until it is made
+    /// again.
     pub(super) fn expel(&mut self, shard: ShardId, why: &str) {
         if !self.is_there(Address::Worker(shard)) {
             return;

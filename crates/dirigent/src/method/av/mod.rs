@@ -14,7 +14,7 @@
 //! depended on the clusters would make the sweep inexact. As an option a worker also merges its own
 //! clusters wherever that is more probable; a merge without a reverse, which is not exact.
 //!
-//! A lost worker takes rows with it that nobody else has: the run ends with an error.
+//! A lost worker takes rows with it that no other node has: the run ends with an error.
 
 mod held;
 mod ledger;
